@@ -1,0 +1,3 @@
+module github.com/seed-c8cbbb61/cutover
+
+go 1.26.0
