@@ -54,7 +54,9 @@ func Bucket(flagKey, targetingKey string) int {
 }
 
 // Holds reports whether a task uses the target at share s.
-func (s Share) Holds(flagKey, targetingKey string) bool { return Bucket(flagKey, targetingKey) < int(s) }
+func (s Share) Holds(flagKey, targetingKey string) bool {
+	return Bucket(flagKey, targetingKey) < int(s)
+}
 
 // TargetingKey returns what a task is hashed by: the lower-case hex SHA-256 of its id.
 func TargetingKey(taskID string) string {
