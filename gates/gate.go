@@ -146,10 +146,14 @@ type Verdict struct {
 	Value    float64       `json:"value"` // of the newest point judged; of the worst one after a breach
 	Limit    float64       `json:"limit"`
 	Unit     string        `json:"unit,omitempty"`
-	Newest   time.Time     `json:"newest,omitzero"` // start of the newest bucket seen
-	Age      time.Duration `json:"age"`             // now − publish delay − end of the newest bucket
+	Newest   time.Time     `json:"newest,omitzero"` // start of the newest complete bucket; if none is, of the newest at all
+	Age      time.Duration `json:"age"`             // now − publish delay − end of the newest complete bucket
 	Complete int           `json:"complete"`        // complete, settled buckets judged: what a bake counts
-	Why      string        `json:"why"`             // "412ms > 50ms in 2 of 3"
+	// Recovered says that the newest complete bucket judged is within the limit,
+	// whatever came before it: how the end of a breach is told.
+	Recovered bool `json:"recovered,omitempty"`
+
+	Why string `json:"why"` // "412ms > 50ms in 2 of 3"
 }
 
 // Allows reports whether the verdict lets a share rise.
