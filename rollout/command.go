@@ -1,9 +1,5 @@
 package rollout
 
-import (
-	"github.com/seed-c8cbbb61/cutover/flags"
-)
-
 // Verb names a command.
 type Verb string
 
@@ -33,14 +29,4 @@ type Command struct {
 	Reason  string      `json:"reason,omitempty"`
 	Expect  uint64      `json:"expect,omitempty"` // the version that the person looked at; 0 if any will do
 	To      []LaneShare `json:"to,omitempty"`     // of rollback: these lanes only; none means all to 0
-}
-
-// all reports whether every target of a rollback is 0 %.
-func (c *Command) all() bool {
-	for _, to := range c.To {
-		if to.Share != flags.None {
-			return false
-		}
-	}
-	return true
 }

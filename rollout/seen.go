@@ -12,7 +12,8 @@ type Seen struct {
 	Flags    []Flag
 	Tasks    []Observation
 	Verdicts []gates.Verdict
-	Bake     time.Duration // complete, settled data of every gate since State.Settled
+	Bake     time.Duration // complete, settled data of every gate since BakeFrom
+	BakeFrom time.Time     // the State.Settled that Bake was measured from
 
 	Guard bool // a guard cycle: nothing rises
 	Lease bool // leadership is proven in this cycle, and the state's epoch is ours

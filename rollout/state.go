@@ -88,8 +88,9 @@ type Lane struct {
 	Fence string `json:"fence,omitempty"`
 
 	// Returned is a share to put back wherever it is found: a raise of ours that
-	// was taken back and landed all the same, or one that is being restored.
-	Returned flags.Share `json:"returned,omitempty"`
+	// was taken back and landed all the same; or, while Restoring, another hand's.
+	Returned  flags.Share `json:"returned,omitempty"`
+	Restoring bool        `json:"restoring,omitempty"`
 }
 
 // Raise is a raise that is recorded and not yet confirmed.
@@ -149,6 +150,7 @@ const ApprovalLife = 24 * time.Hour
 // Report is what a preflight found.
 type Report struct {
 	Checks []Check `json:"checks"`
+	Hash   string  `json:"hash,omitempty"` // the evidence that a first step is approved on
 }
 
 // Check is one finding of a preflight.
@@ -223,12 +225,22 @@ func (s *State) Next() (Next, bool) {
 	return Next{}, false
 }
 
-// JudgeFrom returns the moment from which on a gate's points count: those of a
-// `zero` gate from the last raise's write on, the bucket of the write included;
-// those of others from settle on. It is false while nothing counts.
+// JudgeFrom returns the moment from which on the points of a gate count; false
+// while none do. After a change of share a `zero` gate counts from the write on
+// (its bucket included), others from settle on. Before the first share a while
+// of history counts; on the way down only what came after the turn.
 func (s *State) JudgeFrom(g *gates.Gate) (time.Time, bool) {
-	if g.OnBreach == gates.OnBreachZero {
-		return s.Changed.Add(-g.Metric.Period), !s.Changed.IsZero()
+	const history = 10
+	switch {
+	case s.Changed.IsZero():
+		return time.Time{}, false
+	case s.Phase.Lowering():
+		return s.Changed, true
+	case s.Settled.IsZero() && (s.Phase == Ready || s.Pending != nil):
+		return s.Changed.Add(-history * g.Metric.Period), true
+	case g.OnBreach == gates.OnBreachZero:
+		return s.Changed.Add(-g.Metric.Period), true
+	default:
+		return s.Settled, !s.Settled.IsZero()
 	}
-	return s.Settled, !s.Settled.IsZero()
 }

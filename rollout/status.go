@@ -16,7 +16,7 @@ type Status struct {
 	Bake     time.Duration   `json:"bake"`     // complete, settled data at the present shares
 	Waits    []Wait          `json:"waits"`    // all reasons why nothing moves now
 	Looked   time.Time       `json:"looked,omitzero"`
-	Next     time.Time       `json:"next,omitzero"` // when the controller looks again
+	Next     time.Time       `json:"next,omitzero"`  // when the controller looks again
 	Away     string          `json:"away,omitempty"` // why the journal cannot be reached
 }
 

@@ -1,0 +1,422 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/seed-c8cbbb61/cutover/flags"
+	"github.com/seed-c8cbbb61/cutover/gates"
+)
+
+// Decide says what comes next: one event, one write, or rest. The first of the
+// twelve rules that applies wins. The lanes of seen are those of the plan.
+func Decide(s *State, seen *Seen, now time.Time) Step {
+	d := &decision{State: s, seen: seen, now: now}
+	for _, rule := range rules {
+		if step, applies := rule(d); applies {
+			return step
+		}
+	}
+	return Step{}
+}
+
+// rules are DESIGN's, in their order: what lowers, what holds, what raises.
+var rules = [...]func(*decision) (Step, bool){
+	(*decision).resting,      // 1
+	(*decision).adopting,     // 2
+	(*decision).zeroing,      // 3
+	(*decision).lowering,     // 4
+	(*decision).drifting,     // 5
+	(*decision).steppingBack, // 6
+	(*decision).blinded,      // 7
+	(*decision).holding,      // 8
+	(*decision).proving,      // 9
+	(*decision).baking,       // 10
+	(*decision).waiting,      // 11
+	(*decision).stepping,     // 12
+}
+
+// decision is one call of Decide.
+type decision struct {
+	*State
+	seen *Seen
+	now  time.Time
+}
+
+// rest is the step of a rule that applies and has nothing to do.
+func rest(waits ...Wait) (Step, bool) { return Step{Waits: waits}, true }
+
+// no is what a rule says that does not apply.
+func no() (Step, bool) { return Step{}, false }
+
+func happens(e *Event) (Step, bool) { return Step{Event: e}, true }
+
+func (d *decision) event(kind Kind, why string) *Event {
+	return &Event{
+		Rollout: d.Name, Seq: d.Version + 1, Kind: kind, At: d.now,
+		By: Controller, Surface: Controller, Why: why,
+	}
+}
+
+func (d *decision) holdEvent(kind HoldKind, why string, page bool) *Event {
+	e := d.event(HeldOn, why)
+	e.Hold, e.Page = d.newHold(kind, why), page
+	return e
+}
+
+func (d *decision) newHold(kind HoldKind, why string) *Hold {
+	return &Hold{Kind: kind, Owner: Controller, Why: why, At: d.now}
+}
+
+// write returns a change of a lane's flag.
+func (d *decision) write(lane int, kind flags.Kind, share flags.Share, revision string) (Step, bool) {
+	return Step{Write: &Write{Lane: lane, Change: flags.Change{
+		Kind: kind, Share: share, Revision: revision,
+		Rollout: d.Name, Epoch: d.Epoch, Seq: d.Lanes[lane].Seq,
+	}}}, true
+}
+
+// share returns the highest share that a lane may have: published, observed,
+// confirmed or intended.
+func (d *decision) share(lane int) flags.Share {
+	l := &d.Lanes[lane]
+	share := max(l.Confirmed, l.Intended, d.seen.Tasks[lane].Share)
+	if f := &d.seen.Flags[lane]; f.Err == "" {
+		share = max(share, f.Share)
+	}
+	return share
+}
+
+// 1. Ended, draft, preflight: rest. Rolled back: a flag above 0 is lowered again.
+func (d *decision) resting() (Step, bool) {
+	switch {
+	case d.Phase == Preflight && d.seen.Report != nil:
+		e := d.event(Checked, "")
+		e.Report, e.Evidence = d.seen.Report, d.seen.Report.Hash
+		for i := range d.Lanes {
+			e.Targets = append(e.Targets, d.at(i))
+		}
+		return happens(e)
+	case d.Phase == RolledBack:
+		for i := range d.Lanes {
+			if f := &d.seen.Flags[i]; f.Err == "" && f.Share > 0 {
+				return d.down(d.zeroes(), fmt.Sprintf("flag of lane %s was found at %v after the rollback", d.Lanes[i].Name, f.Share), nil, HoldDrift)
+			}
+		}
+		return rest(Wait{Kind: WaitStart, Why: "rolled back; retry makes a new attempt"})
+	case d.Phase == Draft:
+		return rest(Wait{Kind: WaitStart, Why: "nobody has started it"})
+	case d.Phase == Preflight:
+		return rest(Wait{Kind: WaitStart, Why: "the preflight runs"})
+	case d.Phase.Ended():
+		return rest(Wait{Kind: WaitStart, Why: "it is over"})
+	}
+	return no()
+}
+
+// at returns what a lane's flag shows.
+func (d *decision) at(lane int) LaneShare {
+	f := &d.seen.Flags[lane]
+	return LaneShare{Lane: d.Lanes[lane].Name, Share: f.Share, Revision: f.Revision, Stamp: f.Stamp.Seq}
+}
+
+// zeroes returns all lanes at 0 %.
+func (d *decision) zeroes() []LaneShare {
+	shares := make([]LaneShare, len(d.Lanes))
+	for i := range d.Lanes {
+		shares[i].Lane = d.Lanes[i].Name
+	}
+	return shares
+}
+
+// down returns the event that lowers lanes, writes lanes with their reads.
+func (d *decision) down(targets []LaneShare, why string, gatesInBreach []string, hold HoldKind) (Step, bool) {
+	e := d.event(Lowered, why)
+	e.Targets = d.Plan.cascade(d.base(targets))
+	e.Gates, e.Hold, e.Page = gatesInBreach, d.newHold(hold, why), true
+	return happens(e)
+}
+
+// 2. A flag below min(confirmed, intended): another hand has lowered it; so be it.
+func (d *decision) adopting() (Step, bool) {
+	for i := range d.Lanes {
+		lane, f := &d.Lanes[i], &d.seen.Flags[i]
+		if f.Err != "" || f.Share >= min(lane.Confirmed, lane.Intended) {
+			continue
+		}
+		why := fmt.Sprintf("flag of lane %s was lowered from %v to %v by %s", lane.Name, lane.Confirmed, f.Share, by(f.Author))
+		e := d.event(Adopted, why)
+		e.Lane, e.From, e.To, e.Revision, e.Stamp = lane.Name, lane.Confirmed, f.Share, f.Revision, f.Stamp.Seq
+		e.Hold, e.Page = d.newHold(HoldDrift, why), true
+		base := d.base([]LaneShare{{Lane: lane.Name, Share: f.Share}})
+		targets := d.Plan.cascade(slices.Clone(base))
+		allZero := !slices.ContainsFunc(targets, func(t LaneShare) bool { return t.Share > 0 })
+		if allZero || !slices.Equal(base, targets) {
+			e.Targets = targets
+		}
+		return happens(e)
+	}
+	return no()
+}
+
+func by(author string) string {
+	if author == "" {
+		return "another hand"
+	}
+	return author
+}
+
+// 3. A confirmed breach of a `zero` gate: the lanes in scope go to 0 %, whatever
+// the phase; unless the source itself is bad: then both endpoints may share the trouble.
+func (d *decision) zeroing() (Step, bool) {
+	var breached []string
+	var targets []LaneShare
+	for i := range d.seen.Verdicts {
+		g := &d.Plan.Gates[i]
+		if g.OnBreach != gates.OnBreachZero || !d.seen.Verdicts[i].Breach {
+			continue
+		}
+		hit := false
+		for l := range d.Lanes {
+			if inScope(g, d.Lanes[l].Name) && d.share(l) > 0 && !(d.Phase.Lowering() && d.Lanes[l].Target == 0) {
+				targets = append(targets, LaneShare{Lane: d.Lanes[l].Name})
+				hit = true
+			}
+		}
+		if hit {
+			breached = append(breached, g.Name)
+		}
+	}
+	if len(breached) == 0 {
+		return no()
+	}
+	if bad := d.seen.BadFrom; !bad.IsZero() && d.now.Sub(bad) < d.Plan.Grace {
+		if d.holds(HoldData) {
+			return no()
+		}
+		return happens(d.holdEvent(HoldData, "the source fails its own probe: "+d.why(breached), true))
+	}
+	return d.down(targets, d.why(breached), breached, HoldGate)
+}
+
+// inScope reports whether a gate speaks of a lane.
+func inScope(g *gates.Gate, lane string) bool {
+	return g.Scope != gates.ScopeLane || len(g.Lanes) == 0 || slices.Contains(g.Lanes, lane)
+}
+
+// why says what gates say.
+func (d *decision) why(names []string) string {
+	parts := make([]string, 0, len(names))
+	for i := range d.seen.Verdicts {
+		if v := &d.seen.Verdicts[i]; slices.Contains(names, v.Gate) {
+			parts = append(parts, "gate "+v.Gate+": "+v.Why)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+// 5. A flag above its confirmed share that is no raise of ours, or of an unknown
+// revision at the same value; tasks beyond what is published.
+func (d *decision) drifting() (Step, bool) {
+	for i := range d.Lanes {
+		lane, f := &d.Lanes[i], &d.seen.Flags[i]
+		if f.Err != "" {
+			continue
+		}
+		if lane.Fence != "" && f.Revision == lane.Fence && !f.Failed {
+			return d.write(i, flags.Fence, 0, f.Revision)
+		}
+		if lane.Returned > lane.Confirmed && f.Share == lane.Returned && d.pending() != i && !f.Failed &&
+			(f.Ours(d.Name) || lane.Restoring) && (lane.Confirmed == 0 || d.seen.Lease) {
+			return d.write(i, flags.Lower, lane.Confirmed, f.Revision)
+		}
+	}
+	if step, applies := d.writesAboveReads(); applies {
+		return step, true
+	}
+	for i := range d.Lanes {
+		if why := d.drift(i); why != "" {
+			return d.drifted(i, why)
+		}
+	}
+	return no()
+}
+
+// writesAboveReads lowers writes lanes that another hand left above their reads.
+func (d *decision) writesAboveReads() (Step, bool) {
+	for w := range d.Lanes {
+		for r := range d.Lanes {
+			fw, fr := &d.seen.Flags[w], &d.seen.Flags[r]
+			if d.Plan.follows(w, r) && fw.Err == "" && fr.Err == "" && fw.Share > fr.Share {
+				why := fmt.Sprintf("writes (%s, %v) were found above reads (%s, %v)", d.Lanes[w].Name, fw.Share, d.Lanes[r].Name, fr.Share)
+				return d.down([]LaneShare{{Lane: d.Lanes[w].Name, Share: fr.Share}}, why, nil, HoldDrift)
+			}
+		}
+	}
+	return no()
+}
+
+// drift says how a lane differs from what we know, or nothing.
+func (d *decision) drift(i int) string {
+	lane, f, tasks := &d.Lanes[i], &d.seen.Flags[i], &d.seen.Tasks[i]
+	if f.Err != "" {
+		return ""
+	}
+	own := d.pending() == i && d.published(i)
+	switch {
+	case f.Share > lane.Confirmed && !own:
+		return fmt.Sprintf("flag of lane %s is at %v, not %v, raised by %s", lane.Name, f.Share, lane.Confirmed, by(f.Author))
+	case f.Share == lane.Confirmed && f.Revision != lane.Revision && lane.Revision != "" && !d.fresh(i) && d.pending() != i:
+		return fmt.Sprintf("flag of lane %s was written by %s, at the same %v", lane.Name, by(f.Author), f.Share)
+	case !d.Settled.IsZero() && f.Share == lane.Confirmed && tasks.Stray > tolerated(tasks.Live):
+		return fmt.Sprintf("%d tasks of lane %s use the target though the flag's %v does not ask them to", tasks.Stray, lane.Name, f.Share)
+	}
+	return ""
+}
+
+// fresh reports whether a flag's present share and revision are of a write of
+// ours that is newer than what is on record. Another hand leaves our old stamp behind.
+func (d *decision) fresh(i int) bool {
+	f := &d.seen.Flags[i]
+	return f.Ours(d.Name) && f.Stamp.Seq > d.Lanes[i].Seq
+}
+
+// tolerated is how many tasks may not follow: none under 200, else 1 %.
+func tolerated(tasks int) int {
+	if tasks < 200 {
+		return 0
+	}
+	return tasks / 100
+}
+
+// drifted holds, or puts back what another hand has raised where the plan says so.
+func (d *decision) drifted(i int, why string) (Step, bool) {
+	lane, f := &d.Lanes[i], &d.seen.Flags[i]
+	fresh := !f.Before.IsZero() && d.now.Sub(f.Before) <= time.Minute
+	rare := d.Restored.IsZero() || d.now.Sub(d.Restored) >= time.Hour
+	unused := !d.seen.Tasks[i].Converged
+	if d.Plan.OnRaise == OnRaiseRestore && f.Share > lane.Confirmed && fresh && rare && unused && d.pending() < 0 {
+		e := d.event(Restored, why)
+		e.Lane, e.From, e.To, e.Page = lane.Name, lane.Confirmed, f.Share, true
+		return happens(e)
+	}
+	if d.holds(HoldDrift) {
+		return no()
+	}
+	return happens(d.holdEvent(HoldDrift, why, true))
+}
+
+// 6. A breach of a `previous` gate: the lane raised last goes back one stage;
+// the second time all go to 0. A breach of a `hold` gate: hold.
+func (d *decision) steppingBack() (Step, bool) {
+	if d.Settled.IsZero() {
+		return no()
+	}
+	var back, hold []string
+	for i := range d.seen.Verdicts {
+		switch g := &d.Plan.Gates[i]; {
+		case !d.seen.Verdicts[i].Breach || !d.concerns(g):
+		case g.OnBreach == gates.OnBreachPrevious:
+			back = append(back, g.Name)
+		case g.OnBreach == gates.OnBreachHold:
+			hold = append(hold, g.Name)
+		}
+	}
+	if len(back) > 0 {
+		return d.stepBack(back)
+	}
+	if len(hold) > 0 && !d.holds(HoldGate) {
+		return happens(d.holdEvent(HoldGate, d.why(hold), false))
+	}
+	return no()
+}
+
+// concerns reports whether a gate speaks of a lane with a share.
+func (d *decision) concerns(g *gates.Gate) bool {
+	for l := range d.Lanes {
+		if inScope(g, d.Lanes[l].Name) && d.share(l) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *decision) stepBack(breached []string) (Step, bool) {
+	targets := d.zeroes()
+	if last := d.highest(); d.Previous == 0 && last >= 0 {
+		from := d.Lanes[last].Intended
+		if d.pending() == last {
+			from = d.Lanes[last].Confirmed
+		}
+		targets = []LaneShare{{Lane: d.Lanes[last].Name, Share: d.Plan.Lanes[last].previous(from)}}
+	}
+	step, applies := d.down(targets, d.why(breached), breached, HoldGate)
+	step.Event.Again = true
+	return step, applies
+}
+
+// highest returns the lane raised last, or the last that has a share; -1 if none.
+func (d *decision) highest() int {
+	if d.LastRaised >= 0 && d.Lanes[d.LastRaised].Intended > 0 {
+		return d.LastRaised
+	}
+	for i := len(d.Lanes) - 1; i >= 0; i-- {
+		if d.Lanes[i].Intended > 0 {
+			return i
+		}
+	}
+	return -1
+}
+
+// 7. What cannot be seen is not trusted; who does not lead does not raise.
+func (d *decision) blinded() (Step, bool) {
+	for i := range d.Lanes {
+		if f := &d.seen.Flags[i]; f.Err != "" {
+			if d.holds(HoldFlagUnknown) {
+				return rest(Wait{WaitFlag, d.Lanes[i].Name, f.Err})
+			}
+			return happens(d.holdEvent(HoldFlagUnknown, "flag of lane "+d.Lanes[i].Name+" cannot be read: "+f.Err, true))
+		}
+	}
+	switch {
+	case d.seen.Blind && !d.atZero() && !d.holds(HoldData):
+		return happens(d.holdEvent(HoldData, "all independent sources are blind", true))
+	case !d.seen.Clock:
+		return rest(Wait{WaitLease, "clock", "the clock is in doubt"})
+	case !d.seen.Lease:
+		return rest(Wait{WaitLease, "lease", "leadership is not proven in this cycle"})
+	}
+	return d.stamping()
+}
+
+// stamping puts a new leader's epoch on every flag before it decides anything
+// more, and keeps the record of which revisions are ours.
+func (d *decision) stamping() (Step, bool) {
+	for i := range d.Lanes {
+		f := &d.seen.Flags[i]
+		switch {
+		case f.Stamp.Epoch < d.Epoch && f.Failed:
+			return rest(Wait{WaitFlag, d.Lanes[i].Name, "the flag does not take the new leader's stamp"})
+		case f.Stamp.Epoch < d.Epoch:
+			return d.write(i, flags.Fence, 0, f.Revision)
+		case d.restamped(i):
+			e := d.event(Stamped, "")
+			e.Lane, e.Revision, e.Stamp, e.Epoch = d.Lanes[i].Name, f.Revision, f.Stamp.Seq, d.Epoch
+			return happens(e)
+		}
+	}
+	return no()
+}
+
+// restamped reports whether a flag has a revision of ours that is not on record
+// yet. That of a recorded raise is put on record only where our stamp is known
+// to have replaced the very revision that the raise is conditional on.
+func (d *decision) restamped(i int) bool {
+	lane, f := &d.Lanes[i], &d.seen.Flags[i]
+	if d.pending() == i {
+		return f.Replaced != "" && f.Replaced == d.Pending.Revision && f.Share == d.Pending.From && d.fresh(i) && len(d.Holds) == 0
+	}
+	return f.Share == lane.Confirmed && f.Revision != lane.Revision && (lane.Revision == "" || d.fresh(i))
+}
