@@ -1,0 +1,145 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// manyLanes is a list of n targets.
+func manyLanes(n int) string {
+	var list []string
+	for i := range n {
+		list = append(list, `{"lane":"l`+strings.Repeat("x", i)+`","share":0}`)
+	}
+	return strings.Join(list, ",")
+}
+
+func TestEachBadInputHasItsOwnClearAnswer(t *testing.T) {
+	const commands = "/api/v1/rollouts/orders-db/commands"
+	const reports = "/api/v1/reports"
+	const plans = "/api/v1/plans"
+	const events = "/api/v1/rollouts/orders-db/events"
+	tests := []struct {
+		name    string
+		method  string
+		path    string
+		body    string
+		headers []string
+		status  int
+		detail  string
+	}{
+		{"no body", "POST", commands, "", nil, 400, "body: is empty"},
+		{"only spaces", "POST", commands, " \n ", nil, 400, "body: is empty"},
+		{"not JSON", "POST", commands, "verb=hold", nil, 400, "body: is not JSON, at byte 1"},
+		{"cut off", "POST", commands, `{"verb":"ho`, nil, 400, "body: is not JSON, at byte 11"},
+		{"something after it", "POST", commands, `{"verb":"hold"} {}`, nil, 400, "is not JSON, at byte 17"},
+		{"a list", "POST", commands, `["hold"]`, nil, 400, "body: must be a JSON object"},
+		{"null", "POST", commands, `null`, nil, 400, "body: must be a JSON object"},
+		{"a text", "POST", commands, `"hold"`, nil, 400, "body: must be a JSON object"},
+		{"not UTF-8", "POST", commands, "{\"verb\":\"hold\",\"reason\":\"\xff\"}", nil, 400, "body: is not UTF-8"},
+		{"nested without end", "POST", commands, strings.Repeat(`{"to":[`, 100_000), nil, 400, "is not JSON"},
+		{"too long", "POST", commands, `{"reason":"` + strings.Repeat("x", 1<<20) + `"}`, nil, 413, "the body is longer than 1024 KiB"},
+		{"no verb", "POST", commands, `{}`, nil, 400, `verb: must be one of start, advance`},
+		{"another tool's verb", "POST", commands, `{"verb":"promote"}`, nil, 400, `verb: "promote": must be one of`},
+		{"a verb in capitals", "POST", commands, `{"verb":"HOLD"}`, nil, 400, `verb: "HOLD": must be one of`},
+		{"an unknown field", "POST", commands, `{"verb":"hold","force":true}`, nil, 400, "force: is no field of this; there are verb, reason"},
+		{"a field in capitals", "POST", commands, `{"Verb":"hold"}`, nil, 400, "Verb: is no field of this"},
+		{"a field twice", "POST", commands, `{"verb":"hold","verb":"rollback"}`, nil, 400, "verb: is there twice"},
+		{"a field in the wrong place", "POST", commands, `{"verb":"hold","lane":"reads"}`, nil, 400, `unknown field "lane"`},
+		{"by in the body", "POST", commands, `{"verb":"hold","by":"ann"}`, nil, 400, "by: is found out from the token"},
+		{"surface in the body", "POST", commands, `{"verb":"hold","surface":"slack"}`, nil, 400, "surface: is found out from the token"},
+		{"expect is a text", "POST", commands, `{"verb":"hold","expect":"7"}`, nil, 400, `expect: "string": must be a whole number that is not negative`},
+		{"expect is negative", "POST", commands, `{"verb":"hold","expect":-1}`, nil, 400, `expect: "number -1": must be a whole number that is not negative`},
+		{"expect is broken", "POST", commands, `{"verb":"hold","expect":1.5}`, nil, 400, `expect: "number 1.5": must be`},
+		{"verb is a number", "POST", commands, `{"verb":1}`, nil, 400, `verb: "number": must be a text`},
+		{"to of another verb", "POST", commands, `{"verb":"advance","to":[{"lane":"reads","share":50}]}`, nil, 400, "to: is for rollback only; advance has no choice"},
+		{"to is no list", "POST", commands, `{"verb":"rollback","to":"reads:0"}`, nil, 400, `to: "string": must be a list`},
+		{"to without a lane", "POST", commands, `{"verb":"rollback","to":[{"share":0}]}`, nil, 400, "to[0].lane: is missing"},
+		{"to without a share", "POST", commands, `{"verb":"rollback","to":[{"lane":"reads"}]}`, nil, 400, "to[0].share: is missing"},
+		{"to above 100", "POST", commands, `{"verb":"rollback","to":[{"lane":"reads","share":101}]}`, nil, 400, `to[0].share: "101": must be a whole percentage`},
+		{"to below 0", "POST", commands, `{"verb":"rollback","to":[{"lane":"reads","share":-5}]}`, nil, 400, `to[0].share: "-5": must be a whole percentage`},
+		{"to as a text", "POST", commands, `{"verb":"rollback","to":[{"lane":"reads","share":"25%"}]}`, nil, 400, "share"},
+		{"to the same lane twice", "POST", commands, `{"verb":"rollback","to":[{"lane":"reads","share":0},{"lane":"reads","share":1}]}`, nil, 400, `to[1].lane: "reads": is there twice`},
+		{"to too many lanes", "POST", commands, `{"verb":"rollback","to":[` + manyLanes(101) + `]}`, nil, 400, "must have at most 100 lanes"},
+		{"a reason too long", "POST", commands, `{"verb":"hold","reason":"` + strings.Repeat("é", 1001) + `"}`, nil, 400, "reason: must have at most 1000 characters"},
+		{"a reason that acts on a terminal", "POST", commands, `{"verb":"hold","reason":"a\u001b[2J"}`, nil, 400, "reason: has a control character at byte 1"},
+		{"an odd request id", "POST", commands, `{"verb":"hold","request":"a b"}`, nil, 400, `request: "a b": must be at most 128 letters`},
+		{"an odd idempotency key", "POST", commands, `{"verb":"hold"}`, []string{"Idempotency-Key", "a b"}, 400, `Idempotency-Key: "a b": must be`},
+		{"two request ids", "POST", commands, `{"verb":"hold","request":"a"}`, []string{"Idempotency-Key", "b"}, 400, `request: "a": differs from the Idempotency-Key`},
+		{"a form", "POST", commands, "verb=hold", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, `Content-Type "application/x-www-form-urlencoded": must be application/json`},
+		{"no content type", "POST", commands, `{"verb":"hold"}`, []string{"Content-Type", ""}, 415, "must be application/json"},
+		{"another charset", "POST", commands, `{"verb":"hold"}`, []string{"Content-Type", "application/json; charset=latin1"}, 415, "must be application/json"},
+		{"compressed", "POST", commands, `{"verb":"hold"}`, []string{"Content-Encoding", "gzip"}, 415, `Content-Encoding "gzip": send it as it is`},
+		{"a query on a command", "POST", commands + "?force=1", `{"verb":"hold"}`, nil, 400, "force: there is no such parameter here"},
+		{"HTML wanted", "GET", events, "", []string{"Accept", "text/html"}, 406, "only application/json is served"},
+		{"JSON not wanted", "GET", events, "", []string{"Accept", "application/json;q=0"}, 406, "only application/json is served"},
+		{"nonsense wanted", "GET", events, "", []string{"Accept", ";;;"}, 406, "only application/json is served"},
+		{"after is a word", "GET", events + "?after=now", "", nil, 400, `after: "now": must be a whole number from 0`},
+		{"after is negative", "GET", events + "?after=-1", "", nil, 400, `after: "-1": must be a whole number`},
+		{"after is too big", "GET", events + "?after=99999999999999999999", "", nil, 400, "after: "},
+		{"after twice", "GET", events + "?after=1&after=2", "", nil, 400, "after: is there twice"},
+		{"after is empty", "GET", events + "?after=", "", nil, 400, "after: must be a whole number"},
+		{"limit 0", "GET", events + "?limit=0", "", nil, 400, `limit: "0": must be a whole number from 1 to 1000`},
+		{"limit too big", "GET", events + "?limit=1001", "", nil, 400, `limit: "1001": must be`},
+		{"an unknown parameter", "GET", events + "?before=1", "", nil, 400, "before: there is no such parameter here; there are after, limit"},
+		{"a parameter where none is", "GET", "/api/v1/rollouts?state=held", "", nil, 400, "state: there is no such parameter here; there are none"},
+		{"a parameter of a status", "GET", "/api/v1/rollouts/orders-db?x", "", nil, 400, "x: there is no such parameter here"},
+		{"events of no rollout", "GET", "/api/v1/rollouts/nobody/events", "", nil, 404, "no such rollout"},
+		{"later events of no rollout", "GET", "/api/v1/rollouts/nobody/events?after=5", "", nil, 404, "no such rollout"},
+		{"no such path", "GET", "/api/v1/flags", "", nil, 404, "there is nothing at this path"},
+		{"a slash too many", "GET", "/api/v1/rollouts/", "", nil, 404, "there is nothing at this path"},
+		{"another version", "GET", "/api/v2/rollouts", "", nil, 404, "there is nothing at this path"},
+		{"the wrong method", "DELETE", "/api/v1/rollouts/orders-db", "", nil, 405, "DELETE is not for this path; GET is"},
+		{"GET of a command", "GET", commands, "", nil, 405, "GET is not for this path; POST is"},
+		{"PUT of a plan", "PUT", plans, "rollout: a", nil, 405, "PUT is not for this path; POST is"},
+		{"a plan as JSON", "POST", plans, "{}", []string{"Content-Type", "application/json"}, 415, "must be application/yaml"},
+		{"an empty plan", "POST", plans, "", nil, 400, "body: is empty"},
+		{"a plan too long", "POST", plans, "rollout: " + strings.Repeat("x", 1<<20), nil, 413, "longer than 1024 KiB"},
+		{"a bad plan", "POST", plans, "nothing: here", nil, 422, "line 1: rollout: is missing"},
+		{"a bad plan, dry", "POST", plans + "?dry_run=true", "nothing: here", nil, 422, "lanes: there must be one at least"},
+		{"dry_run is yes", "POST", plans + "?dry_run=yes", "rollout: a", nil, 400, `dry_run: "yes": must be true or false`},
+		{"dry_run is empty", "POST", plans + "?dry_run=", "rollout: a", nil, 400, "dry_run: must be true or false"},
+		{"a plan's expect is a word", "POST", plans + "?expect=x", "rollout: a", nil, 400, `expect: "x": must be a whole number`},
+		{"a report without a task", "POST", reports, `{"service":"checkout","sent_at":"2026-11-30T03:00:00Z"}`, nil, 400, "task: is missing"},
+		{"a report without a service", "POST", reports, `{"task":"t","sent_at":"2026-11-30T03:00:00Z"}`, nil, 400, "service: is missing"},
+		{"a report without a time", "POST", reports, `{"task":"t","service":"checkout"}`, nil, 400, "sent_at: is missing"},
+		{"a report with an odd time", "POST", reports, `{"task":"t","service":"checkout","sent_at":"yesterday"}`, nil, 400, "yesterday"},
+		{"a report from tomorrow", "POST", reports, `{"task":"t","service":"checkout","sent_at":"2999-01-01T00:00:00Z"}`, nil, 400, `sent_at: "2999-01-01T00:00:00Z": must not lie in the future`},
+		{"a report sent before its task started", "POST", reports, `{"task":"t","service":"checkout","started_at":"2026-11-30T03:00:01Z","sent_at":"2026-11-30T03:00:00Z"}`, nil, 400, "started_at: "},
+		{"a report of a nameless lane", "POST", reports, `{"task":"t","service":"checkout","sent_at":"2026-11-30T03:00:00Z","lanes":[{}]}`, nil, 400, "lanes[0].lane: is missing"},
+		{"a report of a lane twice", "POST", reports, `{"task":"t","service":"checkout","sent_at":"2026-11-30T03:00:00Z","lanes":[{"lane":"a"},{"lane":"a"}]}`, nil, 400, `lanes[1].lane: "a": is there twice`},
+		{"a report of a share above 100", "POST", reports, `{"task":"t","service":"checkout","sent_at":"2026-11-30T03:00:00Z","lanes":[{"lane":"a","share_seen":101}]}`, nil, 400, `lanes[0].share_seen: "101": must be`},
+		{"a report of fewer than no connections", "POST", reports, `{"task":"t","service":"checkout","sent_at":"2026-11-30T03:00:00Z","lanes":[{"lane":"a","open":-1}]}`, nil, 400, `lanes[0].open: "-1": must not be negative`},
+		{"a report with a text for a number", "POST", reports, `{"task":"t","service":"checkout","sent_at":"2026-11-30T03:00:00Z","lanes":[{"lane":"a","open":"many"}]}`, nil, 400, `lanes.open: "string": must be a whole number`},
+		{"a report that acts on a terminal", "POST", reports, `{"task":"\u0007","service":"checkout","sent_at":"2026-11-30T03:00:00Z"}`, nil, 400, "task: has a control character"},
+		{"a report too long", "POST", reports, `{"task":"` + strings.Repeat("x", 256<<10) + `"}`, nil, 413, "longer than 256 KiB"},
+		{"a report of another service", "POST", reports, `{"task":"t","service":"billing","sent_at":"2026-11-30T03:00:00Z"}`, nil, 403, "the-reporter may report for the service checkout, not for billing"},
+		{"basic authentication", "GET", "/api/v1/rollouts", "", []string{"Authorization", "Basic YTpi"}, 401, "no token was sent"},
+		{"an unknown token", "GET", "/api/v1/rollouts", "", []string{"Authorization", "Bearer cut_nobody"}, 401, "the token is not known here"},
+		{"an empty token", "GET", "/api/v1/rollouts", "", []string{"Authorization", "Bearer "}, 401, "no token was sent"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			h := newHouse(t)
+			role := Admin
+			if tt.path == reports {
+				role = Reporter
+			}
+			w := h.ask(role, tt.method, tt.path, tt.body, tt.headers...)
+			p := problemOf(t, w)
+			if p.Status != tt.status || !strings.Contains(p.Detail, tt.detail) {
+				t.Errorf("got %d %q, want %d %q", p.Status, p.Detail, tt.status, tt.detail)
+			}
+			if p.Status == http.StatusMethodNotAllowed && w.Header().Get("Allow") == "" {
+				t.Error("405 without Allow")
+			}
+			if p.Status == http.StatusUnauthorized && !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer") {
+				t.Error("401 without WWW-Authenticate")
+			}
+			if len(h.desk.cmds) > 0 || len(h.fleet.reports) > 0 {
+				t.Errorf("something was done all the same: %v %v", h.desk.cmds, h.fleet.reports)
+			}
+		})
+	}
+}

@@ -1,0 +1,139 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// patience is how long a call may take where its context sets no earlier end:
+// longer than the server's own limit, so that the server can say what is wrong.
+const patience = 15 * time.Second
+
+// answerLimit is how long an answer may be.
+const answerLimit = 64 << 20
+
+// Client asks one server.
+type Client struct {
+	base  string
+	token string
+	http  http.Client
+	agent string
+}
+
+// New returns a client of the server at a URL such as http://127.0.0.1:8080.
+// It follows no redirect: a token is for one server only.
+func New(base, token string, hc http.Client) *Client {
+	hc.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &Client{base: strings.TrimRight(base, "/"), token: token, http: hc, agent: "cutover-client"}
+}
+
+// As names the program that asks, such as rolloutctl/1.2.
+func (c *Client) As(program string) *Client {
+	named := *c
+	named.agent = program
+	return &named
+}
+
+// Unreachable says that no answer came.
+type Unreachable struct {
+	URL  string
+	Sent bool // the request may have arrived, and been obeyed
+	Err  error
+}
+
+func (u *Unreachable) Error() string { return fmt.Sprintf("no answer from %s: %v", u.URL, u.Err) }
+
+// Unwrap returns the cause.
+func (u *Unreachable) Unwrap() error { return u.Err }
+
+// request is what one call sends.
+type request struct {
+	method string
+	path   []string
+	query  url.Values
+	kind   string
+	body   []byte
+	key    string // Idempotency-Key
+}
+
+// ask sends a request and decodes the answer.
+func (c *Client) ask(ctx context.Context, q request, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	r, err := c.build(ctx, q)
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return c.unreachable(ctx, err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, answerLimit))
+	if err != nil {
+		return &Unreachable{URL: c.base, Sent: true, Err: fmt.Errorf("reading the answer: %w", err)}
+	}
+	if resp.StatusCode/100 != 2 {
+		return problem(resp, text)
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("reading the answer of %s: is that a Cutover server? %w", c.base, err)
+	}
+	return nil
+}
+
+func (c *Client) build(ctx context.Context, q request) (*http.Request, error) {
+	target := c.base + "/api/v1"
+	for _, part := range q.path {
+		target += "/" + url.PathEscape(part)
+	}
+	if len(q.query) > 0 {
+		target += "?" + q.query.Encode()
+	}
+	r, err := http.NewRequestWithContext(ctx, q.method, target, bytes.NewReader(q.body))
+	if err != nil {
+		return nil, fmt.Errorf("asking %s: %w", c.base, err)
+	}
+	if scheme := r.URL.Scheme; scheme != "http" && scheme != "https" || r.URL.Host == "" {
+		return nil, fmt.Errorf("asking %q: must be a URL such as http://127.0.0.1:8080", c.base)
+	}
+	r.Header.Set("Accept", "application/json")
+	r.Header.Set("User-Agent", c.agent)
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if q.kind != "" {
+		r.Header.Set("Content-Type", q.kind)
+	}
+	if q.key != "" {
+		r.Header.Set("Idempotency-Key", q.key)
+	}
+	return r, nil
+}
+
+// unreachable tells a server that is not there from one that fell silent.
+func (c *Client) unreachable(ctx context.Context, err error) error {
+	sent := true
+	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
+		sent = false
+	}
+	if urlErr := (*url.Error)(nil); errors.As(err, &urlErr) {
+		err = urlErr.Err // the address is in ours
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		err = fmt.Errorf("waited %v: %w", patience, context.DeadlineExceeded)
+	}
+	return &Unreachable{URL: c.base, Sent: sent, Err: err}
+}

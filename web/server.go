@@ -1,0 +1,78 @@
+package web
+
+import (
+	"log/slog"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/go-chi/chi/v5/middleware"
+)
+
+// Options is what the server needs. All of it must be set.
+type Options struct {
+	Desk    Desk
+	Journal Journal
+	Fleet   Fleet
+	Plans   Plans
+	Tokens  *Tokens
+	Version string
+	Log     *slog.Logger
+}
+
+type server struct {
+	Options
+	failures *failures
+	mux      *chi.Mux
+}
+
+// New returns the handler of the API. Whoever serves it sets the time limits of
+// reading and writing; the time that an answer may take is limited here.
+func New(o Options) http.Handler {
+	s := &server{Options: o, failures: newFailures(), mux: chi.NewRouter()}
+	r := s.mux
+	r.Use(middleware.GetHead)
+	r.NotFound(s.open(s.noRoute))
+	r.MethodNotAllowed(s.open(s.wrongMethod))
+	r.Get("/healthz", s.open(s.health))
+	r.Route("/api/v1", func(r chi.Router) {
+		r.Get("/healthz", s.open(s.health))
+		r.Get("/version", s.only(toRead, s.version))
+		r.Get("/rollouts", s.only(toRead, s.list))
+		r.Get("/rollouts/{name}", s.only(toRead, s.show))
+		r.Get("/rollouts/{name}/events", s.only(toRead, s.events))
+		r.Post("/rollouts/{name}/commands", s.known(s.command))
+		r.Post("/plans", s.only(toPlan, s.plan))
+		r.Post("/reports", s.only(toReport, s.report))
+	})
+	return r
+}
+
+// health says that the process serves. It asks nobody, so that a journal that is
+// away does not have the guard restarted.
+func (s *server) health(*call) (answer, error) {
+	return answer{body: map[string]string{"status": "ok"}}, nil
+}
+
+func (s *server) version(*call) (answer, error) {
+	return answer{body: map[string]string{"version": s.Version, "api": "v1"}}, nil
+}
+
+func (s *server) noRoute(c *call) (answer, error) {
+	return answer{}, &fault{
+		status: http.StatusNotFound, code: NoRoute,
+		detail: "there is nothing at this path; the API is under /api/v1, see docs/api.md",
+	}
+}
+
+func (s *server) wrongMethod(c *call) (answer, error) {
+	header := http.Header{}
+	for _, method := range []string{http.MethodGet, http.MethodPost} {
+		if s.mux.Match(chi.NewRouteContext(), method, c.r.URL.Path) {
+			header.Add("Allow", method)
+		}
+	}
+	return answer{}, &fault{
+		status: http.StatusMethodNotAllowed, code: MethodNotAllowed, header: header,
+		detail: c.r.Method + " is not for this path; " + header.Get("Allow") + " is",
+	}
+}
