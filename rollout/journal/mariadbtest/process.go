@@ -25,7 +25,7 @@ func launch(command *exec.Cmd, logFile string) (*process, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the server's log: %w", err)
 	}
-	defer log.Close() // the process holds its own
+	defer func() { _ = log.Close() }() // the process holds its own
 	command.Stdout, command.Stderr = log, log
 	dieWithParent(command)
 
