@@ -43,17 +43,15 @@ func (s Scenario) Verdict() string {
 
 // Run writes a line "ID verdict" for each scenario, and counts those whose
 // verdict differs from what is expected.
-func Run(w io.Writer, scenarios []Scenario) (differs int, err error) {
+func Run(w io.Writer, scenarios []Scenario) (differs int) {
 	for _, s := range scenarios {
 		verdict := s.Verdict()
 		if verdict != s.Expect {
 			differs++
 		}
-		if _, err := fmt.Fprintf(w, "%s %s\n", s.ID, verdict); err != nil {
-			return differs, fmt.Errorf("writing the verdict on %s: %w", s.ID, err)
-		}
+		fmt.Fprintf(w, "%s %s\n", s.ID, verdict)
 	}
-	return differs, nil
+	return differs
 }
 
 // file is the text of a file of scenarios.
