@@ -1,11 +1,11 @@
 package gates_test
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-c8cbbb61/cutover/gates"
 )
@@ -71,189 +71,89 @@ func provisional(s gates.Series) gates.Series {
 
 func TestJudge(t *testing.T) {
 	tests := []struct {
-		name     string
-		gate     gates.Gate
-		series   gates.Series
-		after    time.Duration // now, since noon
-		want     gates.Result
-		cause    gates.Cause
-		value    float64
-		complete int
-		why      string
+		name   string
+		gate   gates.Gate
+		series gates.Series
+		after  time.Duration // now, since noon
+		want   string        // result, cause, complete buckets, why
 	}{
-		{
-			"values well within the limit pass", above(50_000), series(300, 412, 380), 3 * time.Minute,
-			gates.Pass, "", 380, 3, "380 us ≤ 50000 us, newest 12:02",
-		},
-		{
-			"two bad buckets of three are a breach", above(50_000), series(100, 60_000, 100, 61_000), 4 * time.Minute,
-			gates.Fail, "", 61_000, 4, "61000 us > 50000 us in 2 of 3",
-		},
-		{
-			"two bad buckets that three cannot hold are none", above(50), series(60, 1, 1, 60), 4 * time.Minute,
-			gates.Marginal, "", 60, 4, "60 us > 50 us in 1 of 3, newest 12:03",
-		},
-		{
-			"an old bad bucket is forgotten", above(50), series(60, 1, 1, 2), 4 * time.Minute,
-			gates.Pass, "", 2, 4, "2 us ≤ 50 us, newest 12:03",
-		},
-		{
-			"a bucket without a point is not bad, but takes up its place", above(50), series(60, gap, gap, 60), 4 * time.Minute,
-			gates.Marginal, "", 60, 2, "60 us > 50 us in 1 of 3, newest 12:03",
-		},
-		{
-			"a breach is told by its worst value", above(50), series(60, 90, 70, 1, 1, 1), 6 * time.Minute,
-			gates.Fail, "", 90, 6, "90 us > 50 us in 3 of 3",
-		},
-		{
-			"a breach long ago stands", above(50), series(60, 60, 1, 1, 1, 1, 1), 7 * time.Minute,
-			gates.Fail, "", 60, 7, "60 us > 50 us in 2 of 3",
-		},
-		{
-			"the limit itself is allowed, but marginal", above(50), series(50), time.Minute,
-			gates.Marginal, "", 50, 1, "50 us ≤ 50 us, nearly at the limit, newest 12:00",
-		},
-		{
-			"within a tenth of the limit is marginal", above(50), series(45), time.Minute,
-			gates.Marginal, "", 45, 1, "45 us ≤ 50 us, nearly at the limit, newest 12:00",
-		},
-		{
-			"a limit of zero is kept by zero", rule(above(0), 1, 1), series(0), time.Minute,
-			gates.Pass, "", 0, 1, "0 us ≤ 0 us, newest 12:00",
-		},
-		{
-			"a limit of zero is broken by the first one", unit(rule(above(0), 1, 1), "count"), series(0, 1), 2 * time.Minute,
-			gates.Fail, "", 1, 2, "1 > 0 in 1 of 1",
-		},
-		{
-			"a value below a lower limit is a breach", unit(rule(below(99), 1, 1), "percent"), series(100, 98), 2 * time.Minute,
-			gates.Fail, "", 98, 2, "98 % < 99 % in 1 of 1",
-		},
-		{
-			"a value above a lower limit passes", below(100), series(500), time.Minute,
-			gates.Pass, "", 500, 1, "500 us ≥ 100 us, newest 12:00",
-		},
-		{
-			"a band is kept inside", band(20, 80), series(50), time.Minute,
-			gates.Pass, "", 50, 1, "20 us ≤ 50 us ≤ 80 us, newest 12:00",
-		},
-		{
-			"a band is broken on both sides together", band(20, 80), series(10, 90), 2 * time.Minute,
-			gates.Fail, "", 10, 2, "10 us < 20 us in 2 of 3",
-		},
+		{"values well within the limit pass", above(50_000), series(300, 412, 380), 3 * time.Minute, "pass, 3: 380 us ≤ 50000 us, newest 12:02"},
+		{"two bad buckets of three are a breach", above(50_000), series(100, 60_000, 100, 61_000), 4 * time.Minute, "fail, 4: 61000 us > 50000 us in 2 of 3"},
+		{"two bad buckets that three cannot hold are none", above(50), series(60, 1, 1, 60), 4 * time.Minute, "marginal, 4: 60 us > 50 us in 1 of 3, newest 12:03"},
+		{"an old bad bucket is forgotten", above(50), series(60, 1, 1, 2), 4 * time.Minute, "pass, 4: 2 us ≤ 50 us, newest 12:03"},
+		{"a bucket without a point is not bad, but takes up its place", above(50), series(60, gap, gap, 60), 4 * time.Minute, "marginal, 2: 60 us > 50 us in 1 of 3, newest 12:03"},
+		{"a breach is told by its worst value", above(50), series(60, 90, 70, 1, 1, 1), 6 * time.Minute, "fail, 6: 90 us > 50 us in 3 of 3"},
+		{"a breach long ago stands", above(50), series(60, 60, 1, 1, 1, 1, 1), 7 * time.Minute, "fail, 7: 60 us > 50 us in 2 of 3"},
+		{"the limit itself is allowed, but marginal", above(50), series(50), time.Minute, "marginal, 1: 50 us ≤ 50 us, nearly at the limit, newest 12:00"},
+		{"within a tenth of the limit is marginal", above(50), series(45), time.Minute, "marginal, 1: 45 us ≤ 50 us, nearly at the limit, newest 12:00"},
+		{"a limit of zero is kept by zero", rule(above(0), 1, 1), series(0), time.Minute, "pass, 1: 0 us ≤ 0 us, newest 12:00"},
+		{"a limit of zero is broken by the first one", unit(rule(above(0), 1, 1), "count"), series(0, 1), 2 * time.Minute, "fail, 2: 1 > 0 in 1 of 1"},
+		{"a value below a lower limit is a breach", unit(rule(below(99), 1, 1), "percent"), series(100, 98), 2 * time.Minute, "fail, 2: 98 % < 99 % in 1 of 1"},
+		{"a value above a lower limit passes", below(100), series(500), time.Minute, "pass, 1: 500 us ≥ 100 us, newest 12:00"},
+		{"a band is kept inside", band(20, 80), series(50), time.Minute, "pass, 1: 20 us ≤ 50 us ≤ 80 us, newest 12:00"},
+		{"a band is broken on both sides together", band(20, 80), series(10, 90), 2 * time.Minute, "fail, 2: 10 us < 20 us in 2 of 3"},
 
-		{
-			"a provisional bucket breaches an upper limit", rule(above(50), 1, 1), provisional(series(1, 60)), 90 * time.Second,
-			gates.Fail, "", 60, 1, "60 us > 50 us in 1 of 1",
-		},
-		{
-			"a bucket is provisional until its delay is over", delayed(above(50), time.Minute), series(1, 2), 2 * time.Minute,
-			gates.Pass, "", 1, 1, "1 us ≤ 50 us, newest 12:00",
-		},
-		{
-			"a provisional bucket alone never passes", delayed(above(50), 3*time.Minute), series(1, 2), 2 * time.Minute,
-			gates.Inconclusive, gates.TooFew, 2, 0, "no complete bucket since 12:00 yet",
-		},
-		{
-			"a provisional bucket never breaches a lower limit", rule(below(100), 1, 1), provisional(series(500, 3)), 90 * time.Second,
-			gates.Pass, "", 500, 1, "500 us ≥ 100 us, newest 12:00",
-		},
-		{
-			"a provisional bucket that bears no lower limit may still break the upper one of a band", rule(band(20, 80), 1, 1), provisional(series(50, 90)), 90 * time.Second,
-			gates.Fail, "", 90, 1, "90 us > 80 us in 1 of 1",
-		},
+		{"a provisional bucket breaches an upper limit", rule(above(50), 1, 1), provisional(series(1, 60)), 90 * time.Second, "fail, 1: 60 us > 50 us in 1 of 1"},
+		{"a bucket is provisional until its delay is over", delayed(above(50), time.Minute), series(1, 2), 2 * time.Minute, "pass, 1: 1 us ≤ 50 us, newest 12:00"},
+		{"a provisional bucket alone never passes", delayed(above(50), 3*time.Minute), series(1, 2), 2 * time.Minute, "inconclusive too_few, 0: no complete bucket since 12:00 yet"},
+		{"a provisional bucket never breaches a lower limit", rule(below(100), 1, 1), provisional(series(500, 3)), 90 * time.Second, "pass, 1: 500 us ≥ 100 us, newest 12:00"},
+		{"a provisional bucket that bears no lower limit may still break the upper one of a band", rule(band(20, 80), 1, 1), provisional(series(50, 90)), 90 * time.Second, "fail, 1: 90 us > 80 us in 1 of 1"},
 
-		{
-			"the newest bucket of two periods is good enough", above(50), series(1), 3 * time.Minute,
-			gates.Pass, "", 1, 1, "1 us ≤ 50 us, newest 12:00",
-		},
-		{
-			"beyond two periods it is stale", above(50), series(1), 3*time.Minute + time.Second,
-			gates.Inconclusive, gates.Stale, 1, 1, "newest 12:00 is 2m1s late",
-		},
-		{
-			"the delay is no staleness", delayed(above(50), 3*time.Minute), series(1), 6 * time.Minute,
-			gates.Pass, "", 1, 1, "1 us ≤ 50 us, newest 12:00",
-		},
-		{
-			"stale data still breaches", above(50), series(60, 60), time.Hour,
-			gates.Fail, "", 60, 2, "60 us > 50 us in 2 of 3",
-		},
+		{"the newest bucket of two periods is good enough", above(50), series(1), 3 * time.Minute, "pass, 1: 1 us ≤ 50 us, newest 12:00"},
+		{"beyond two periods it is stale", above(50), series(1), 3*time.Minute + time.Second, "inconclusive stale, 1: newest 12:00 is 2m1s late"},
+		{"the delay is no staleness", delayed(above(50), 3*time.Minute), series(1), 6 * time.Minute, "pass, 1: 1 us ≤ 50 us, newest 12:00"},
+		{"stale data still breaches", above(50), series(60, 60), time.Hour, "fail, 2: 60 us > 50 us in 2 of 3"},
 
-		{
-			"no point is no data", above(50), series(), 2 * time.Minute,
-			gates.Inconclusive, gates.NoData, 0, 0, "no point since 12:00",
-		},
-		{
-			"before the first bucket is due there is too little", above(50), series(), 59 * time.Second,
-			gates.Inconclusive, gates.TooFew, 0, 0, "no complete bucket since 12:00 yet",
-		},
-		{
-			"a series that may begin later has not started", absent(above(50), gates.AbsentNotStarted), series(), time.Hour,
-			gates.Inconclusive, gates.NotStarted, 0, 0, "no point yet: the series begins with the first traffic",
-		},
-		{
-			"a series that began and ended is stale", absent(above(50), gates.AbsentNotStarted), series(1), time.Hour,
-			gates.Inconclusive, gates.Stale, 1, 1, "newest 12:00 is 59m0s late",
-		},
-		{
-			"absent zeros pass an upper limit", absent(above(50), gates.AbsentZero), series(), 10 * time.Minute,
-			gates.Pass, "", 0, 10, "0 us ≤ 50 us, newest 12:09",
-		},
-		{
-			"absent zeros need one whole bucket", absent(above(50), gates.AbsentZero), series(), 59 * time.Second,
-			gates.Inconclusive, gates.TooFew, 0, 0, "no complete bucket since 12:00 yet",
-		},
-		{
-			"absent zeros between points separate what is bad", absent(above(50), gates.AbsentZero), series(60, gap, gap, 60), 10 * time.Minute,
-			gates.Pass, "", 0, 10, "0 us ≤ 50 us, newest 12:09",
-		},
-		{
-			"absent zeros breach a lower limit", absent(below(100), gates.AbsentZero), series(500, gap, gap, 500), 4 * time.Minute,
-			gates.Fail, "", 0, 4, "0 us < 100 us in 2 of 3",
-		},
-		{
-			"a source that did not answer in full has no zeros", absent(above(50), gates.AbsentZero), told(gates.Throttled, "Rate exceeded"), 10 * time.Minute,
-			gates.Inconclusive, gates.Throttled, 0, 0, "Rate exceeded",
-		},
+		{"no point is no data", above(50), series(), 2 * time.Minute, "inconclusive no_data, 0: no point since 12:00"},
+		{"before the first bucket is due there is too little", above(50), series(), 59 * time.Second, "inconclusive too_few, 0: no complete bucket since 12:00 yet"},
+		{"a series that may begin later has not started", absent(above(50), gates.AbsentNotStarted), series(), time.Hour, "inconclusive not_started, 0: no point yet: the series begins with the first traffic"},
+		{"a series that began and ended is stale", absent(above(50), gates.AbsentNotStarted), series(1), time.Hour, "inconclusive stale, 1: newest 12:00 is 59m0s late"},
+		{"absent zeros pass an upper limit", absent(above(50), gates.AbsentZero), series(), 10 * time.Minute, "pass, 10: 0 us ≤ 50 us, newest 12:09"},
+		{"absent zeros need one whole bucket", absent(above(50), gates.AbsentZero), series(), 59 * time.Second, "inconclusive too_few, 0: no complete bucket since 12:00 yet"},
+		{"absent zeros between points separate what is bad", absent(above(50), gates.AbsentZero), series(60, gap, gap, 60), 10 * time.Minute, "pass, 10: 0 us ≤ 50 us, newest 12:09"},
+		{"absent zeros breach a lower limit", absent(below(100), gates.AbsentZero), series(500, gap, gap, 500), 4 * time.Minute, "fail, 4: 0 us < 100 us in 2 of 3"},
+		{"a source that did not answer in full has no zeros", absent(above(50), gates.AbsentZero), told(gates.Throttled, "Rate exceeded"), 10 * time.Minute, "inconclusive throttled, 0: Rate exceeded"},
 
-		{
-			"partial data never passes", above(50), told(gates.Partial, "", 1, 1), 2 * time.Minute,
-			gates.Inconclusive, gates.Partial, 1, 2, "the source says partial",
-		},
-		{
-			"partial data may breach", above(50), told(gates.Partial, "", 60, 60), 2 * time.Minute,
-			gates.Fail, "", 60, 2, "60 us > 50 us in 2 of 3",
-		},
-		{
-			"a value that is no number never passes", above(50),
-			gates.Series{Points: []gates.Point{{Start: noon, Value: math.NaN()}, {Start: noon.Add(time.Minute), Value: 1}}},
-			2 * time.Minute,
-			gates.Inconclusive, gates.NaN, 1, 1, "a value is no number",
-		},
-		{
-			"an endless value is no number either", rule(above(50), 1, 1),
-			gates.Series{Points: []gates.Point{{Start: noon, Value: math.Inf(1)}}},
-			time.Minute,
-			gates.Inconclusive, gates.NaN, 0, 0, "a value is no number",
-		},
-		{
-			"a breach beside a value that is no number stands", rule(above(50), 1, 1),
-			gates.Series{Points: []gates.Point{{Start: noon, Value: math.NaN()}, {Start: noon.Add(time.Minute), Value: 60}}},
-			2 * time.Minute,
-			gates.Fail, "", 60, 1, "60 us > 50 us in 1 of 1",
-		},
+		{"partial data never passes", above(50), told(gates.Partial, "", 1, 1), 2 * time.Minute, "inconclusive partial, 2: the source says partial"},
+		{"partial data may breach", above(50), told(gates.Partial, "", 60, 60), 2 * time.Minute, "fail, 2: 60 us > 50 us in 2 of 3"},
+		{"a value that is no number never passes", above(50), gates.Series{Points: []gates.Point{{Start: noon, Value: math.NaN()}, {Start: noon.Add(time.Minute), Value: 1}}}, 2 * time.Minute, "inconclusive nan, 1: a value is no number"},
+		{"an endless value is no number either", rule(above(50), 1, 1), gates.Series{Points: []gates.Point{{Start: noon, Value: math.Inf(1)}}}, time.Minute, "inconclusive nan, 0: a value is no number"},
+		{"a breach beside a value that is no number stands", rule(above(50), 1, 1), gates.Series{Points: []gates.Point{{Start: noon, Value: math.NaN()}, {Start: noon.Add(time.Minute), Value: 60}}}, 2 * time.Minute, "fail, 1: 60 us > 50 us in 1 of 1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := gates.Judge(tt.gate, tt.series, noon, noon.Add(tt.after))
-			want := gates.Verdict{
-				Gate: "borrow-wait", Result: tt.want, Cause: tt.cause, Breach: tt.want == gates.Fail,
-				Value: tt.value, Unit: tt.gate.Metric.Unit, Complete: tt.complete, Why: tt.why,
-				Limit: got.Limit, Newest: got.Newest, Age: got.Age, Recovered: got.Recovered,
+			v := gates.Judge(tt.gate, tt.series, noon, noon.Add(tt.after))
+			words := strings.TrimSpace(string(v.Result) + " " + string(v.Cause))
+			if got := fmt.Sprintf("%s, %d: %s", words, v.Complete, v.Why); got != tt.want {
+				t.Errorf("says  %s\nwants %s", got, tt.want)
 			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("verdict (-want +got):\n%s", diff)
+			if v.Gate != "borrow-wait" || v.Unit != tt.gate.Metric.Unit || v.Breach != (v.Result == gates.Fail) {
+				t.Errorf("not whole: %+v", v)
+			}
+		})
+	}
+}
+
+func TestAVerdictHasTheNewestValueOrTheOneThatBroke(t *testing.T) {
+	tests := []struct {
+		name         string
+		gate         gates.Gate
+		series       gates.Series
+		value, limit float64
+	}{
+		{"the newest of a pass", band(20, 80), series(60, 40, 41), 41, 20},
+		{"the newest, nearer to the upper side", band(20, 80), series(40, 60), 60, 80},
+		{"the newest after a bad one", above(50), series(60, 7), 7, 50},
+		{"the worst of a breach above", band(20, 80), series(50, 81, 99, 50), 99, 80},
+		{"the worst of a breach below", band(20, 80), series(50, 5, 19, 50), 5, 20},
+		{"the newest of what came of a part", above(50), told(gates.Partial, "", 3, 4), 4, 50},
+		{"nothing of nothing", above(50), series(), 0, 50},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v := gates.Judge(tt.gate, tt.series, noon, noon.Add(4*time.Minute))
+			if v.Value != tt.value || v.Limit != tt.limit {
+				t.Errorf("value %v, limit %v; want %v, %v", v.Value, v.Limit, tt.value, tt.limit)
 			}
 		})
 	}
