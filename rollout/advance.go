@@ -47,13 +47,22 @@ func (d *decision) causeGone(kind HoldKind) bool {
 	case HoldNotConverged:
 		return len(d.following()) == 0
 	case HoldData:
-		inconclusive := slices.ContainsFunc(d.seen.Verdicts, func(v gates.Verdict) bool {
-			return v.Result == gates.Inconclusive && v.Cause != gates.NotStarted
-		})
-		return !d.seen.Blind && d.seen.BadFrom.IsZero() && !inconclusive
+		return !d.seen.Blind && d.seen.BadFrom.IsZero() && !d.inconclusive()
 	default:
 		return kind == HoldFlagUnknown
 	}
+}
+
+// inconclusive reports whether a gate whose points count has no verdict.
+func (d *decision) inconclusive() bool {
+	for i := range d.seen.Verdicts {
+		v := &d.seen.Verdicts[i]
+		_, counts := d.JudgeFrom(&d.Plan.Gates[i])
+		if counts && v.Result == gates.Inconclusive && v.Cause != gates.NotStarted {
+			return true
+		}
+	}
+	return false
 }
 
 // resolve ends an unconfirmed raise under a hold: published, it is kept; else a
@@ -156,8 +165,8 @@ func (d *decision) following() []Wait {
 	for i := range d.Lanes {
 		if tasks := &d.seen.Tasks[i]; !tasks.Converged {
 			waits = append(waits, Wait{WaitTasks, d.Lanes[i].Name, tasks.Why})
-		} else if d.Lanes[i].Intended > 0 && tasks.Cohort == 0 {
-			waits = append(waits, Wait{WaitTasks, d.Lanes[i].Name, fmt.Sprintf("too_few: no task hashes below %v", d.Lanes[i].Intended)})
+		} else if d.Lanes[i].Confirmed > 0 && tasks.Cohort == 0 {
+			waits = append(waits, Wait{WaitTasks, d.Lanes[i].Name, fmt.Sprintf("too_few: no task hashes below %v", d.Lanes[i].Confirmed)})
 		}
 	}
 	return waits

@@ -14,10 +14,16 @@ import (
 // twelve rules that applies wins. The lanes of seen are those of the plan.
 func Decide(s *State, seen *Seen, now time.Time) Step {
 	d := &decision{State: s, seen: seen, now: now}
-	for _, rule := range rules {
-		if step, applies := rule(d); applies {
+	for i, rule := range rules {
+		step, applies := rule(d)
+		switch {
+		case !applies:
+		case step.Event == nil || seen.Journal || step.Event.Lowers(s.Phase):
 			return step
+		case i == 0:
+			return Step{Waits: []Wait{{WaitLease, "journal", "the journal is away"}}}
 		}
+		// What cannot be recorded now must not keep a later rule from lowering.
 	}
 	return Step{}
 }
@@ -381,6 +387,8 @@ func (d *decision) blinded() (Step, bool) {
 		}
 	}
 	switch {
+	case !d.seen.Journal:
+		return rest(Wait{WaitLease, "journal", "the journal is away"})
 	case d.seen.Blind && !d.atZero() && !d.holds(HoldData):
 		return happens(d.holdEvent(HoldData, "all independent sources are blind", true))
 	case !d.seen.Clock:
@@ -401,6 +409,9 @@ func (d *decision) stamping() (Step, bool) {
 			return rest(Wait{WaitFlag, d.Lanes[i].Name, "the flag does not take the new leader's stamp"})
 		case f.Stamp.Epoch < d.Epoch:
 			return d.write(i, flags.Fence, 0, f.Revision)
+		case d.restamped(i) && f.Replaced == "" && d.Lanes[i].Revision != "" && (d.Go || len(d.Approvals) > 0):
+			// A guard that crashed may have lowered what another hand had raised.
+			return happens(d.event(Voided, "the flag of lane "+d.Lanes[i].Name+" was written by us, and it is not on record why"))
 		case d.restamped(i):
 			e := d.event(Stamped, "")
 			e.Lane, e.Revision, e.Stamp, e.Epoch = d.Lanes[i].Name, f.Revision, f.Stamp.Seq, d.Epoch

@@ -35,6 +35,15 @@ func (l Locked) Error() string {
 	return fmt.Sprintf("database %s is locked by rollout %s; complete or withdraw that one first", l.Claim.Name, l.Holder)
 }
 
+// Duplicate says that a request has done its work already.
+type Duplicate struct {
+	Event Event // which it caused then
+}
+
+func (d Duplicate) Error() string {
+	return fmt.Sprintf("request %s has caused event %d, %s, already", d.Event.Request, d.Event.Seq, d.Event.Kind)
+}
+
 // Problem is one thing that is wrong with a plan.
 type Problem struct {
 	Field   string `json:"field"` // such as lanes[1].stages[2].share

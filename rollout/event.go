@@ -63,6 +63,7 @@ type Event struct {
 
 	Plan     *Plan           `json:"plan,omitempty"`
 	Epoch    int64           `json:"epoch,omitempty"`
+	Base     uint64          `json:"base,omitempty"` // of a late event: the version that the guard knew
 	Lane     string          `json:"lane,omitempty"`
 	From     flags.Share     `json:"from,omitempty"`
 	To       flags.Share     `json:"to,omitempty"`
@@ -95,7 +96,7 @@ const Controller = "controller"
 // Lowers reports whether an event belongs to the way down, which waits for no journal.
 func (e *Event) Lowers(phase Phase) bool {
 	switch e.Kind {
-	case Lowered:
+	case Lowered, Adopted:
 		return true
 	case Confirmed, Proven, BecameStuck:
 		return phase.Lowering()

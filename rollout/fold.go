@@ -378,31 +378,6 @@ func (s *State) adopt(e *Event) {
 	}
 }
 
-// late folds what a guard did without the journal, lane by lane where its
-// revision is newer than the confirmed one; the rest is history only.
-func (s *State) late(e *Event) {
-	if s.Phase == Draft || s.Phase == Preflight || s.Phase == RolledBack || s.Phase.Ended() {
-		return
-	}
-	var newer []LaneShare
-	for _, at := range e.Targets {
-		if i := s.lane(at.Lane); i >= 0 && at.Stamp > s.Lanes[i].Seq {
-			newer = append(newer, at)
-		}
-	}
-	if len(newer) == 0 {
-		return
-	}
-	s.abandon()
-	for _, at := range newer {
-		lane := &s.Lanes[s.lane(at.Lane)]
-		lane.Confirmed, lane.Intended = min(lane.Confirmed, at.Share), min(lane.Intended, at.Share)
-	}
-	down := *e
-	down.Targets = s.Plan.cascade(s.base(newer))
-	s.lower(&down)
-}
-
 // proven ends a rollback.
 func (s *State) proven(e *Event) {
 	if s.atZero() {

@@ -15,9 +15,10 @@ type Seen struct {
 	Bake     time.Duration // complete, settled data of every gate since BakeFrom
 	BakeFrom time.Time     // the State.Settled that Bake was measured from
 
-	Guard bool // a guard cycle: nothing rises
-	Lease bool // leadership is proven in this cycle, and the state's epoch is ours
-	Clock bool // the clock is not in doubt
+	Guard   bool // a guard cycle: nothing rises
+	Journal bool // the journal takes events; without it only the way down goes on
+	Lease   bool // leadership is proven in this cycle, and the state's epoch is ours
+	Clock   bool // the clock is not in doubt
 
 	Blind   bool      // all independent sources are
 	BadFrom time.Time // since when the source itself fails its probe; zero if it does not

@@ -1,0 +1,156 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/seed-c8cbbb61/cutover/flags"
+	"github.com/seed-c8cbbb61/cutover/rollout"
+)
+
+// pass is one rollout's part of a cycle.
+type pass struct {
+	*Controller
+	seat  *seat
+	now   time.Time
+	away  error // why the journal is
+	clock bool
+}
+
+// most is how many steps a pass may take; Decide comes to rest long before.
+const most = 64
+
+func (p pass) run(ctx context.Context) {
+	p.comeBack(ctx)
+	p.lead(ctx)
+	seen := p.look(ctx)
+	tries := make([]int, len(seen.Flags))
+	var rest []rollout.Wait
+	for range most {
+		step := rollout.Decide(&p.seat.state, &seen, p.now)
+		switch {
+		case step.Event != nil:
+			p.record(ctx, step.Event, &seen)
+			continue
+		case step.Write != nil:
+			p.act(ctx, step.Write, &seen, tries)
+			continue
+		}
+		rest = step.Waits
+		break
+	}
+	if !seen.Guard {
+		p.seat.lastBake = p.now
+	}
+	p.seat.seen, p.seat.rest, p.seat.at, p.seat.away = seen, rest, p.now, p.away
+}
+
+// comeBack tells the journal, once it is back, what was lowered without it.
+func (p pass) comeBack(ctx context.Context) {
+	if p.seat.base == nil || p.away != nil {
+		return
+	}
+	e := rollout.NewLate(p.seat.base, &p.seat.state, p.seat.wrote, p.now)
+	ctx, cancel := context.WithTimeout(ctx, p.Patience)
+	defer cancel()
+	now, err := p.Journal.State(ctx, p.seat.base.Name)
+	if err == nil {
+		now, _, err = p.Journal.Append(ctx, now, e)
+	}
+	if err != nil {
+		p.Log.WarnContext(ctx, "a late event is not recorded yet", "rollout", p.seat.base.Name, "err", err)
+		return
+	}
+	p.Log.InfoContext(ctx, "recorded late what was lowered without the journal", "rollout", now.Name, "why", e.Why)
+	p.seat.base, p.seat.wrote = nil, nil
+	p.seat.state = now
+}
+
+// lead puts our epoch on a rollout that a former leader left.
+func (p pass) lead(ctx context.Context) {
+	s := &p.seat.state
+	if p.away != nil || p.seat.base != nil || s.Epoch >= p.epoch {
+		return
+	}
+	e := rollout.Event{Kind: rollout.Led, At: p.now, By: rollout.Controller, Surface: rollout.Controller, Epoch: p.epoch}
+	ctx, cancel := context.WithTimeout(ctx, p.Patience)
+	defer cancel()
+	after, _, err := p.Journal.Append(ctx, *s, e)
+	if err != nil {
+		p.Log.WarnContext(ctx, "leadership is not recorded yet", "rollout", s.Name, "err", err)
+		return
+	}
+	p.seat.state = after
+}
+
+// record appends an event. What belongs to the way down goes on without the
+// journal; for anything else its absence is one more thing that is seen.
+func (p pass) record(ctx context.Context, e *rollout.Event, seen *rollout.Seen) {
+	s := p.seat
+	if seen.Journal && s.base == nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Patience)
+		defer cancel()
+		after, _, err := p.Journal.Append(ctx, s.state, *e)
+		switch {
+		case err == nil:
+			s.state = after
+			p.tell(ctx, e)
+			return
+		case errors.Is(err, rollout.ErrConflict):
+			if now, err := p.Journal.State(ctx, s.state.Name); err == nil {
+				s.state = now // a person was faster: decide anew
+				return
+			}
+		}
+		p.Log.WarnContext(ctx, "an event cannot be recorded", "rollout", s.state.Name, "event", e.Kind, "err", err)
+		seen.Journal, seen.Lease = false, false
+	}
+	if e.Lowers(s.state.Phase) {
+		s.inMemory(e)
+		p.tell(ctx, e)
+		return
+	}
+	seen.Journal, seen.Lease = false, false
+}
+
+// tell logs an event.
+func (p pass) tell(ctx context.Context, e *rollout.Event) {
+	log := p.Log.InfoContext
+	if e.Page {
+		log = p.Log.ErrorContext
+	}
+	log(ctx, "came to pass", "rollout", e.Rollout, "event", e.Kind, "lane", e.Lane, "share", e.To, "why", e.Why)
+}
+
+// act writes a flag, and looks again at what became of it. A way down that has
+// begun is not cut short by a cancelled context.
+func (p pass) act(ctx context.Context, w *rollout.Write, seen *rollout.Seen, tries []int) {
+	if w.Change.Kind != flags.Raise {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, flagPatience)
+	defer cancel()
+	lane, before := w.Lane, seen.Flags[w.Lane].Revision
+	plan := &p.seat.state.Plan.Lanes[lane]
+	after, err := p.Flags.Write(ctx, plan.Flag, w.Change)
+	tries[lane]++
+	if err == nil {
+		seen.Flags[lane] = rollout.Flag{Setting: after, Replaced: before, Before: p.seat.lanes[lane].notice(after.Revision, p.now)}
+		p.seat.remember(lane, after)
+		p.Log.InfoContext(ctx, "flag written", "rollout", p.seat.state.Name, "lane", plan.Name, "change", w.Change.Kind, "share", after.Share)
+	} else {
+		seen.Flags[lane] = p.read(ctx, lane)
+		seen.Flags[lane].Failed = tries[lane] >= 2 || seen.Flags[lane].Err != ""
+		p.Log.WarnContext(ctx, "flag not written", "rollout", p.seat.state.Name, "lane", plan.Name, "change", w.Change.Kind, "share", w.Change.Share, "err", err)
+	}
+	p.lookAtTasks(seen)
+}
+
+// observe holds what tasks report against a lane's published share.
+func (p pass) observe(lane int, heard []rollout.Heard, published flags.Share) rollout.Observation {
+	s := &p.seat.state
+	o := rollout.Observe(s.Plan, lane, heard, published, s.Settled, p.now)
+	o.Since = p.seat.lanes[lane].follow(published, o.Converged, p.now)
+	return o
+}
