@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -59,6 +60,7 @@ type Controller struct {
 	seats  map[string]*seat
 	epoch  int64
 	last   time.Time // the cycle before
+	gone   bool      // the journal was away then
 	series *cache
 	poke   chan struct{}
 }
@@ -105,6 +107,7 @@ func (c *Controller) Poke() {
 // Cycle carries every rollout on, as far as it goes on what is seen at now.
 func (c *Controller) Cycle(ctx context.Context, now time.Time) {
 	away := c.sync(ctx)
+	c.noteAway(ctx, away)
 	clock := !now.Before(c.last)
 	c.last = now
 	seats := c.active()
@@ -131,8 +134,7 @@ func (c *Controller) sync(ctx context.Context) error {
 	if c.epoch == 0 {
 		epoch, err := c.Lead(ctx)
 		if err != nil {
-			c.Log.WarnContext(ctx, "leadership cannot be taken", "err", err)
-			return err
+			return fmt.Errorf("taking the lead: %w", err)
 		}
 		c.mu.Lock()
 		c.epoch = epoch
@@ -140,8 +142,7 @@ func (c *Controller) sync(ctx context.Context) error {
 	}
 	states, err := c.Journal.States(ctx)
 	if err != nil {
-		c.Log.WarnContext(ctx, "the journal is away", "err", err)
-		return err
+		return fmt.Errorf("reading the journal: %w", err)
 	}
 	for i := range states {
 		s := c.seat(states[i].Name)
@@ -150,6 +151,17 @@ func (c *Controller) sync(ctx context.Context) error {
 		s.mu.Unlock()
 	}
 	return nil
+}
+
+// noteAway logs when the journal goes away and when it comes back.
+func (c *Controller) noteAway(ctx context.Context, away error) {
+	switch {
+	case away != nil && !c.gone:
+		c.Log.ErrorContext(ctx, "the journal is away: nothing rises, the way down goes on", "err", away)
+	case away == nil && c.gone:
+		c.Log.InfoContext(ctx, "the journal is back")
+	}
+	c.gone = away != nil
 }
 
 // seat returns what is kept of a rollout in memory.

@@ -1,0 +1,170 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-c8cbbb61/cutover/rollout"
+)
+
+// Plan stores a version of a plan: a new rollout's first, or a draft's next.
+func (c *Controller) Plan(ctx context.Context, p *rollout.Plan, cmd rollout.Command) (rollout.State, error) {
+	if err := p.Validate(); err != nil {
+		return rollout.State{}, err
+	}
+	before, err := c.Journal.State(ctx, p.Name)
+	switch {
+	case errors.Is(err, rollout.ErrNotFound):
+	case err != nil:
+		return rollout.State{}, err
+	case before.Phase != rollout.Draft:
+		return before, rollout.Refusal(fmt.Sprintf("rollout %s is %s; its plan can only be replaced while it is a draft", p.Name, before.Phase))
+	case cmd.Expect != 0 && cmd.Expect != before.Version:
+		return before, fmt.Errorf("%w: you looked at revision %d, now it is %d", rollout.ErrConflict, cmd.Expect, before.Version)
+	}
+	e := rollout.Event{
+		Rollout: p.Name, Kind: rollout.Planned, At: time.Now().UTC(), Plan: p,
+		By: cmd.By, Surface: cmd.Surface, Request: cmd.Request, Why: cmd.Reason,
+	}
+	after, _, err := c.Journal.Append(ctx, before, e)
+	if now, answer, done := c.doneBefore(ctx, p.Name, err); done {
+		return now, answer
+	}
+	return after, err
+}
+
+// doneBefore reports whether a request has done its work already, and then
+// answers as it was answered: with the present state, or the refusal.
+func (c *Controller) doneBefore(ctx context.Context, name string, err error) (rollout.State, error, bool) {
+	var done rollout.Duplicate
+	if !errors.As(err, &done) {
+		return rollout.State{}, nil, false
+	}
+	now, err := c.Journal.State(ctx, name)
+	if err == nil && done.Event.Kind == rollout.Refused {
+		err = rollout.Refusal(done.Event.Why)
+	}
+	return now, err, true
+}
+
+// Do obeys a command. A refusal is an event, too. A rollback is obeyed also
+// while the journal is away.
+func (c *Controller) Do(ctx context.Context, name string, cmd rollout.Command) (rollout.State, error) {
+	const patience = 10 // conflicts: whoever appends gets on, so it ends
+	for range patience {
+		s, err := c.Journal.State(ctx, name)
+		switch {
+		case errors.Is(err, rollout.ErrNotFound):
+			return s, err
+		case err != nil:
+			return c.withoutJournal(ctx, name, cmd, err)
+		}
+		after, err := c.obey(ctx, s, cmd)
+		switch {
+		case errors.Is(err, rollout.ErrConflict) && cmd.Expect == 0:
+			continue // it went on: judge the command by its new state
+		case err == nil:
+			c.Poke()
+			return after, nil
+		}
+		if now, answer, done := c.doneBefore(ctx, name, err); done {
+			return now, answer
+		}
+		if isOurs(err) {
+			return s, err
+		}
+		return c.withoutJournal(ctx, name, cmd, err)
+	}
+	return rollout.State{}, rollout.ErrConflict
+}
+
+// isOurs reports whether an error is an answer, and not a fault of the journal.
+func isOurs(err error) bool {
+	return errors.As(err, new(rollout.Refusal)) || errors.As(err, new(rollout.Locked)) || errors.Is(err, rollout.ErrConflict)
+}
+
+func (c *Controller) obey(ctx context.Context, s rollout.State, cmd rollout.Command) (rollout.State, error) {
+	e, err := rollout.Obey(&s, &cmd, time.Now().UTC())
+	if err != nil {
+		return s, c.refused(ctx, s, cmd, err)
+	}
+	after, _, err := c.Journal.Append(ctx, s, e)
+	return after, err
+}
+
+// refused records a refusal and returns it. The journal knows the request if it
+// was obeyed before: then the refusal is only that it is late for once more.
+func (c *Controller) refused(ctx context.Context, s rollout.State, cmd rollout.Command, why error) error {
+	e := rollout.Event{
+		Kind: rollout.Refused, At: time.Now().UTC(), By: cmd.By, Surface: cmd.Surface, Request: cmd.Request,
+		Why: why.Error(), Command: &cmd,
+	}
+	_, _, err := c.Journal.Append(ctx, s, e)
+	switch {
+	case errors.As(err, new(rollout.Duplicate)):
+		return err
+	case err != nil:
+		c.Log.WarnContext(ctx, "a refusal is not recorded", "rollout", s.Name, "err", err)
+	}
+	return why
+}
+
+// withoutJournal obeys a rollback on the last folded state; nothing else is.
+func (c *Controller) withoutJournal(ctx context.Context, name string, cmd rollout.Command, away error) (rollout.State, error) {
+	if cmd.Verb != rollout.Rollback {
+		return rollout.State{}, fmt.Errorf("the journal is away, only rollback is obeyed: %w", away)
+	}
+	s := c.seat(name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.state.Plan == nil {
+		return rollout.State{}, fmt.Errorf("the journal is away, and rollout %s is not known without it: %w", name, away)
+	}
+	e, err := rollout.Obey(&s.state, &cmd, time.Now().UTC())
+	if err != nil {
+		return s.state, err
+	}
+	s.inMemory(&e)
+	c.Log.ErrorContext(ctx, "rolling back without the journal", "rollout", name, "why", e.Why, "err", away)
+	c.Poke()
+	return s.state, nil
+}
+
+// Status is a rollout as it was when a cycle last looked.
+func (c *Controller) Status(ctx context.Context, name string) (rollout.Status, error) {
+	state, err := c.Journal.State(ctx, name)
+	if errors.Is(err, rollout.ErrNotFound) {
+		return rollout.Status{}, err
+	}
+	s := c.seat(name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil || s.base != nil {
+		if s.state.Plan == nil {
+			return rollout.Status{}, fmt.Errorf("the journal is away, and rollout %s is not known without it: %w", name, err)
+		}
+		state = s.state
+	}
+	status := rollout.Status{State: state, Verdicts: s.seen.Verdicts, Bake: s.seen.Bake, Waits: s.rest, Looked: s.at}
+	if !s.at.IsZero() {
+		status.Next = s.at.Add(c.Every)
+	}
+	if err != nil {
+		status.Away = err.Error()
+	}
+	for i := range state.Lanes {
+		lane := rollout.LaneStatus{
+			Name: state.Lanes[i].Name, Class: state.Plan.Lanes[i].Class,
+			Intended: state.Lanes[i].Intended, Confirmed: state.Lanes[i].Confirmed,
+			Unread: "not looked at yet",
+		}
+		if i < len(s.seen.Flags) {
+			lane.Published, lane.Unread = s.seen.Flags[i].Share, s.seen.Flags[i].Err
+			lane.Tasks = s.seen.Tasks[i]
+		}
+		status.Lanes = append(status.Lanes, lane)
+	}
+	return status, nil
+}
