@@ -3,7 +3,6 @@ package openfeature_test
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"net/http/httptest"
 	"time"
 
@@ -34,7 +33,7 @@ func Example() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if err := of.SetProviderWithContextAndWait(ctx, provider); err != nil {
-		slog.Warn("starting on the source endpoint", "err", err) // it goes on trying
+		fmt.Println("starting on the source endpoint:", err) // it goes on trying
 	}
 	defer of.Shutdown()
 

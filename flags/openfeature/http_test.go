@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -58,9 +59,7 @@ func newSite(t testing.TB, share flags.Share) *site {
 		case s.answers <- recorder.Code:
 		default:
 		}
-		for name, values := range recorder.Header() {
-			w.Header()[name] = values
-		}
+		maps.Copy(w.Header(), recorder.Header())
 		w.WriteHeader(recorder.Code)
 		_, _ = io.Copy(w, recorder.Body)
 	}))
@@ -102,6 +101,12 @@ func start(t testing.TB, options openfeature.Options) (application, error) {
 	}
 	err = api.SetProviderAndWait(t.Context(), provider)
 	t.Cleanup(func() { _ = api.Shutdown(context.WithoutCancel(t.Context())) })
+	// The SDK calls handlers in no order: this one's event must not pass for a later one.
+	if err != nil {
+		app.waitFor(t, of.ProviderError)
+	} else {
+		app.waitFor(t, of.ProviderReady)
+	}
 	return app, err
 }
 
@@ -142,7 +147,7 @@ func TestAnApplicationRidesOutAnOutageOfItsFlagStore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			store := newSite(t, 100)
-			app, err := start(t, openfeature.Options{URL: store.URL, TaskID: "task-1", Timeout: 200 * time.Millisecond})
+			app, err := start(t, openfeature.Options{URL: store.URL, TaskID: "task-1", Timeout: time.Second})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,11 +209,13 @@ func TestTheSnapshotIsAskedForWhereFliptHasIt(t *testing.T) {
 		{openfeature.Options{}, "", "/internal/v1/evaluation/snapshot/namespace/default"},
 		{openfeature.Options{Namespace: "migrations"}, "/", "/internal/v1/evaluation/snapshot/namespace/migrations"},
 		{
-			openfeature.Options{Namespace: "a/b c"}, "/flipt",
+			openfeature.Options{Namespace: "a/b c"},
+			"/flipt",
 			"/flipt/internal/v1/evaluation/snapshot/namespace/a%2Fb%20c",
 		},
 		{
-			openfeature.Options{Namespace: "migrations", Environment: "prod"}, "",
+			openfeature.Options{Namespace: "migrations", Environment: "prod"},
+			"",
 			"/client/v2/environments/prod/namespaces/migrations/snapshot",
 		},
 	} {

@@ -22,7 +22,7 @@ type health struct {
 
 // Init is InitWithContext for an SDK that has no context to give.
 func (p *Provider) Init(about of.EvaluationContext) error {
-	return p.InitWithContext(context.Background(), about)
+	return p.InitWithContext(context.Background(), about) //nolint:forbidigo // there is no caller's; the timeout bounds it
 }
 
 // InitWithContext fetches once, for no longer than the timeout, and starts to poll
@@ -62,7 +62,7 @@ func (p *Provider) ready(err error) error {
 
 // Shutdown is ShutdownWithContext for an SDK that has no context to give.
 func (p *Provider) Shutdown() {
-	_ = p.ShutdownWithContext(context.Background()) // fails only with its context
+	_ = p.ShutdownWithContext(context.Background()) //nolint:forbidigo // there is no caller's; without one it cannot fail
 }
 
 // ShutdownWithContext stops polling and waits until it has ended. Decisions stay
