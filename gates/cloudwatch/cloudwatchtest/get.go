@@ -22,9 +22,9 @@ func (s *Server) getMetricData(in getMetricDataInput) (*getMetricDataOutput, *re
 	if err != nil {
 		return nil, err
 	}
-	page := pager{skip: skip, room: maxDatapoints}
+	page := pager{skip: skip, room: s.page}
 	if in.MaxDatapoints != nil {
-		page.room = *in.MaxDatapoints
+		page.room = min(page.room, *in.MaxDatapoints)
 	}
 	out := &getMetricDataOutput{}
 	for _, q := range in.MetricDataQueries {

@@ -1,6 +1,7 @@
 package cloudwatchtest
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 type Options struct {
 	Now    func() time.Time // tells the time; nil means time.Now
 	OnCall func(Call)       // hears of each request before it is answered, from many goroutines
+	Page   int              // points that a page holds unless less is asked for; 0 means 100,800
 }
 
 // Call is a request that came.
@@ -36,6 +38,7 @@ type Server struct {
 
 	now     func() time.Time
 	onCall  func(Call)
+	page    int
 	http    *http.Server
 	serving sync.WaitGroup
 
@@ -55,6 +58,7 @@ func New(o Options) *Server {
 		URL:    "http://" + listener.Addr().String(),
 		now:    o.Now,
 		onCall: o.OnCall,
+		page:   cmp.Or(o.Page, maxDatapoints),
 		series: make(map[string]*series),
 	}
 	if s.now == nil {
