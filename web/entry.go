@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	"github.com/google/renameio/v2"
@@ -55,6 +56,22 @@ func SaveTokens(path string, entries []Entry) error {
 		return fmt.Errorf("writing tokens to %s: %w", path, err)
 	}
 	return nil
+}
+
+// ReadTokens reads the entries of a file of tokens, to add or take away some.
+func ReadTokens(path string) ([]Entry, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading tokens: %w", err)
+	}
+	if _, err := parseTokens(text); err != nil {
+		return nil, fmt.Errorf("reading tokens of %s: %w", path, err)
+	}
+	var f file
+	if err := json.Unmarshal(text, &f); err != nil {
+		return nil, fmt.Errorf("reading tokens of %s: %w", path, err)
+	}
+	return f.Tokens, nil
 }
 
 // parseTokens reads a file of tokens strictly.

@@ -75,6 +75,8 @@ func needed(what action) []Role {
 		return []Role{Operator, Admin}
 	case toReport:
 		return []Role{Reporter}
+	case toDecide:
+		return roles()
 	}
 	switch rollout.Verb(what) {
 	case rollout.Rollback, rollout.HoldIt, rollout.HoldForAll, rollout.Note:

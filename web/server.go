@@ -8,7 +8,7 @@ import (
 	"github.com/go-chi/chi/v5/middleware"
 )
 
-// Options is what the server needs. All of it must be set.
+// Options is what the server needs. All of it but Decisions must be set.
 type Options struct {
 	Desk    Desk
 	Journal Journal
@@ -17,6 +17,9 @@ type Options struct {
 	Tokens  *Tokens
 	Version string
 	Log     *slog.Logger
+
+	// Decisions serves the flags where they are kept by us; nil where Flipt does.
+	Decisions http.Handler
 }
 
 type server struct {
@@ -34,6 +37,7 @@ func New(o Options) http.Handler {
 	r.NotFound(s.open(s.noRoute))
 	r.MethodNotAllowed(s.open(s.wrongMethod))
 	r.Get("/healthz", s.open(s.health))
+	s.routeDecisions(r)
 	r.Route("/api/v1", func(r chi.Router) {
 		r.Get("/healthz", s.open(s.health))
 		r.Get("/version", s.only(toRead, s.version))

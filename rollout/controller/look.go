@@ -34,7 +34,7 @@ func (p pass) look(ctx context.Context) rollout.Seen {
 	p.lookAtTasks(&seen)
 	p.judge(&seen)
 	if s.Phase == rollout.Preflight {
-		seen.Report = p.check(ctx, &seen)
+		seen.Report = p.checked(ctx, &seen)
 	}
 	return seen
 }
@@ -130,6 +130,18 @@ func (p pass) blind(seen *rollout.Seen) bool {
 		sees = sees || !counts || v.Result != gates.Inconclusive || v.Cause == gates.NotStarted
 	}
 	return !sees
+}
+
+// checked returns the report of a preflight. One that fails is looked at again
+// for a while: what was asked for a moment ago may not have come in yet.
+func (p pass) checked(ctx context.Context, seen *rollout.Seen) *rollout.Report {
+	s := &p.seat.state
+	report := p.check(ctx, seen)
+	patience := 2 * (s.Plan.Period() + s.Plan.Converge.Interval)
+	if !report.Passed() && p.now.Sub(s.Since) < patience {
+		return nil
+	}
+	return report
 }
 
 // check is the preflight, on the facts that this look has found.
