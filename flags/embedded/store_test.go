@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -220,8 +221,13 @@ func TestAWaiterHearsOfEveryWrite(t *testing.T) {
 		if _, err := store.Put(t.Context(), reads, share, "dana"); err != nil {
 			t.Fatal(err)
 		}
-		if got := <-heard; got != share {
-			t.Errorf("heard of %v, want %v", got, share)
+		select {
+		case got := <-heard:
+			if got != share {
+				t.Errorf("heard of %v, want %v", got, share)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("heard nothing of %v within 10s", share)
 		}
 	}
 }

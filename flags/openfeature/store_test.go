@@ -154,3 +154,18 @@ func wantEvents(t *testing.T, p *Provider, want ...string) {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }
+
+// wantProblem wants the application to have been told one thing: a flag that
+// cannot be followed, and why.
+func wantProblem(t *testing.T, p *Provider, why string) {
+	t.Helper()
+	select {
+	case e := <-p.events:
+		if e.EventType != of.ProviderError || !strings.Contains(e.Message, why) {
+			t.Errorf("event %s %q: want an error with %q", e.EventType, e.Message, why)
+		}
+	default:
+		t.Errorf("no event: want an error with %q", why)
+	}
+	wantEvents(t, p)
+}
