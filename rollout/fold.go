@@ -125,7 +125,7 @@ func (s State) planned(e *Event) State {
 	next := State{
 		Name: e.Plan.Name, Version: e.Seq, Plan: e.Plan, PlanVersion: s.PlanVersion + 1,
 		PlanHash: e.Plan.Hash(), Planner: e.By, LastRaised: -1,
-		Attempt: s.Attempt, Epoch: s.Epoch,
+		Attempt: s.Attempt, Epoch: s.Epoch, Holds: s.Holds,
 	}
 	next.Lanes = make([]Lane, len(e.Plan.Lanes))
 	for i := range e.Plan.Lanes {
@@ -251,7 +251,11 @@ func (s *State) stamped(e *Event) {
 		pending.Revision = e.Revision
 		s.Pending = &pending
 	}
-	s.Lanes[i].Revision, s.Lanes[i].Seq = e.Revision, max(s.Lanes[i].Seq, e.Stamp)
+	lane := &s.Lanes[i]
+	lane.Revision, lane.Seq = e.Revision, max(lane.Seq, e.Stamp)
+	if lane.Restoring { // it is put back: once, and not whenever the same share is found
+		lane.Returned, lane.Restoring = 0, false
+	}
 }
 
 // raised wants a higher share. What was proven of the former one stays until
