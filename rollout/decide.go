@@ -405,6 +405,8 @@ func (d *decision) stamping() (Step, bool) {
 	for i := range d.Lanes {
 		f := &d.seen.Flags[i]
 		switch {
+		case d.pending() == i && f.Revision != d.Pending.Revision && !d.fresh(i):
+			return d.takenBack(i) // before our stamp hides that another hand wrote it
 		case f.Stamp.Epoch < d.Epoch && f.Failed:
 			return rest(Wait{WaitFlag, d.Lanes[i].Name, "the flag does not take the new leader's stamp"})
 		case f.Stamp.Epoch < d.Epoch:
