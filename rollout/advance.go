@@ -115,7 +115,7 @@ func (d *decision) proving() (Step, bool) {
 	if late := d.now.Sub(d.Since) > d.Plan.Converge.Within; d.Pending != nil {
 		return d.raising(late)
 	} else if waits := d.following(); len(waits) > 0 && late {
-		return happens(d.holdEvent(HoldNotConverged, reasons(waits), false))
+		return happens(d.holdEvent(HoldNotConverged, reasons(waits)+d.lagging(), false))
 	} else if len(waits) > 0 {
 		return rest(waits...)
 	}
@@ -159,11 +159,25 @@ func (d *decision) approvalsFor(lane int, share flags.Share) int {
 	return stage.Approvals
 }
 
-// following returns the lanes whose tasks do not follow their flags.
+// lagging names the tasks that do not follow.
+func (d *decision) lagging() string {
+	var text strings.Builder
+	for i := range d.Lanes {
+		if names := d.seen.Tasks[i].Lagging; len(names) > 0 {
+			fmt.Fprintf(&text, "; lagging in lane %s: %s", d.Lanes[i].Name, listed(names))
+		}
+	}
+	return text.String()
+}
+
+// following returns the lanes whose tasks do not follow their flags, or whose
+// flag a raise that was taken back may still reach.
 func (d *decision) following() []Wait {
 	var waits []Wait
 	for i := range d.Lanes {
-		if tasks := &d.seen.Tasks[i]; !tasks.Converged {
+		if fence := d.Lanes[i].Fence; fence != "" && d.seen.Flags[i].Revision == fence {
+			waits = append(waits, Wait{WaitFlag, d.Lanes[i].Name, "a raise that was taken back may still reach the flag"})
+		} else if tasks := &d.seen.Tasks[i]; !tasks.Converged {
 			waits = append(waits, Wait{WaitTasks, d.Lanes[i].Name, tasks.Why})
 		} else if d.Lanes[i].Confirmed > 0 && tasks.Cohort == 0 {
 			waits = append(waits, Wait{WaitTasks, d.Lanes[i].Name, fmt.Sprintf("too_few: no task hashes below %v", d.Lanes[i].Confirmed)})
@@ -179,7 +193,7 @@ func (d *decision) baking() (Step, bool) {
 	}
 	lane, stage := d.present()
 	tasks := &d.seen.Tasks[lane]
-	if tasks.Live > 0 && tasks.Replaced*10 > tasks.Live {
+	if d.seen.BakeFrom.Equal(d.Settled) && tasks.Live > 0 && tasks.Replaced*10 > tasks.Live {
 		return happens(d.event(Rebaked, fmt.Sprintf("%d of %d tasks of lane %s were replaced", tasks.Replaced, tasks.Live, d.Lanes[lane].Name)))
 	}
 	elapsed := d.now.Sub(d.Settled)
@@ -211,19 +225,24 @@ func (d *decision) baked() time.Duration {
 	return d.seen.Bake
 }
 
-// present returns the lane that bakes and the stage where it stands: the last
-// lane with a share, since lanes rise in their order.
+// present returns the lane that bakes and the stage where it stands: the first
+// lane with a share that has not baked at 100 %, else the last with a share. Where
+// reads were lowered under their writes, it is the reads that rise again first.
 func (d *decision) present() (int, Stage) {
-	for i := len(d.Lanes) - 1; i >= 0; i-- {
-		if share := d.Lanes[i].Intended; share > 0 {
-			stage, ok := d.Plan.Lanes[i].stage(share)
-			if !ok { // adopted below the first stage
-				stage = d.Plan.Lanes[i].Stages[0]
-			}
-			return i, stage
+	at := -1
+	for i := range d.Lanes {
+		if d.Lanes[i].Intended > flags.None && (at < 0 || d.Lanes[at].Baked) {
+			at = i
 		}
 	}
-	return 0, d.Plan.Lanes[0].Stages[0]
+	if at < 0 {
+		return 0, d.Plan.Lanes[0].Stages[0]
+	}
+	stage, ok := d.Plan.Lanes[at].stage(d.Lanes[at].Intended)
+	if !ok { // adopted below the first stage
+		stage = d.Plan.Lanes[at].Stages[0]
+	}
+	return at, stage
 }
 
 // windows returns those that no data since a moment contains.
@@ -316,7 +335,7 @@ func (d *decision) missing(n Next, approvals []Approval, gone bool) []Wait {
 	}
 	for i := range d.seen.Verdicts {
 		if g, v := &d.Plan.Gates[i], &d.seen.Verdicts[i]; !v.Allows() && !d.excused(g, v, n) {
-			waits = append(waits, Wait{WaitGate, g.Name, string(v.Result) + " " + string(v.Cause) + ": " + v.Why})
+			waits = append(waits, Wait{WaitGate, g.Name, strings.TrimSpace(string(v.Result)+" "+string(v.Cause)) + ": " + v.Why})
 		}
 	}
 	if d.seen.Blind {
@@ -326,7 +345,7 @@ func (d *decision) missing(n Next, approvals []Approval, gone bool) []Wait {
 	waits = append(waits, d.following()...)
 	for i := range d.Lanes {
 		lane, f := &d.Lanes[i], &d.seen.Flags[i]
-		if lane.Fence != "" && f.Revision == lane.Fence || f.Share != lane.Confirmed {
+		if f.Share != lane.Confirmed {
 			waits = append(waits, Wait{WaitFlag, lane.Name, "the flag is not as confirmed"})
 		}
 		if d.Plan.follows(n.Lane, i) && (!lane.Baked || lane.Confirmed != flags.All) {
@@ -339,15 +358,14 @@ func (d *decision) missing(n Next, approvals []Approval, gone bool) []Wait {
 // valid counts the approvals that hold for a step: of distinct people, bound to
 // this plan, and alive.
 func (d *decision) valid(n Next, approvals []Approval) int {
-	people := 0
-	for i, a := range approvals {
-		again := slices.ContainsFunc(approvals[:i], func(b Approval) bool { return b.By == a.By })
-		if !again && a.Lane == d.Lanes[n.Lane].Name && a.From == n.From && a.To == n.Stage.Share &&
-			a.Plan == d.PlanHash && d.now.Before(a.Expires) {
-			people++
+	var people []string
+	for _, a := range approvals {
+		if a.Lane == d.Lanes[n.Lane].Name && a.From == n.From && a.To == n.Stage.Share &&
+			a.Plan == d.PlanHash && d.now.Before(a.Expires) && !slices.Contains(people, a.By) {
+			people = append(people, a.By)
 		}
 	}
-	return people
+	return len(people)
 }
 
 // excused reports whether a gate does not stand against a step: its metric has
