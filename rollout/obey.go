@@ -63,7 +63,7 @@ func (s *State) where() string {
 	return fmt.Sprintf("%s at %s", s.Phase, strings.Join(lanes, ", "))
 }
 
-// held says all holds and what is waited for.
+// reasons says all holds and what is waited for.
 func (s *State) reasons() string {
 	var parts []string
 	for _, h := range s.Holds {
@@ -73,9 +73,32 @@ func (s *State) reasons() string {
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %s: %s", w.Kind, w.Subject, w.Why)))
 	}
 	if len(parts) == 0 {
-		return cmp.Or(s.Why, "nothing is asked of a person now")
+		return s.first()
 	}
 	return strings.Join(parts, "; ")
+}
+
+// first says what must come first, where no hold and no wait is on record.
+func (s *State) first() string {
+	switch {
+	case s.Phase == Draft:
+		return "start it first"
+	case s.Phase == Preflight:
+		return "the preflight has to pass first"
+	case s.Phase == Advancing:
+		return "its tasks have to follow the flags first"
+	case s.Phase == Baking:
+		return "its bake has to end first"
+	case s.Phase == Soaking && !s.Soaked:
+		return "its soak has to end first"
+	case s.Phase.Lowering():
+		return "the rollback has to be proven first"
+	case s.Phase == RolledBack:
+		return "retry makes a new attempt"
+	case s.Phase.Ended():
+		return "it is over"
+	}
+	return "status names what it waits for"
 }
 
 func (s *State) obeyStart(_ *Command, e *Event) error {
@@ -110,7 +133,7 @@ func (s *State) obeyAdvance(_ *Command, e *Event) error {
 	case !next.Stage.Manual:
 		return refuse("the step of %s to %v needs no go; it goes on by itself once this is there: %s", s.Lanes[next.Lane].Name, next.Stage.Share, s.reasons())
 	case s.Go:
-		return refuse("the go for %v is given already; %s", next.Stage.Share, s.reasons())
+		return refuse("the go for %v is given already; the next bake cycle takes the step, or status names what is missing", next.Stage.Share)
 	}
 	e.Kind, e.Lane, e.From, e.To = Advanced, s.Lanes[next.Lane].Name, next.From, next.Stage.Share
 	return nil
@@ -245,7 +268,7 @@ func (s *State) obeyComplete(_ *Command, e *Event) error {
 		return refuse("only a rollout that is soaking can be completed; %s is %s", s.Name, s.where())
 	case !s.Soaked:
 		return refuse("the soak is not over: %s", s.reasons())
-	case len(s.Approvals) == 0:
+	case !slices.ContainsFunc(s.Approvals, func(a Approval) bool { return e.At.Before(a.Expires) }):
 		return refuse("an approver must approve the completion first: the old path goes with it")
 	}
 	e.Kind = Done
