@@ -1,0 +1,268 @@
+package rollout_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-c8cbbb61/cutover/flags"
+	"github.com/seed-c8cbbb61/cutover/gates"
+	"github.com/seed-c8cbbb61/cutover/rollout"
+)
+
+// played returns the world after a story.
+func played(t *testing.T, story string) *play {
+	t.Helper()
+	p := newPlay(t)
+	for line := range strings.SplitSeq(strings.TrimSpace(story), "\n") {
+		p.tell(strings.TrimSpace(line))
+	}
+	return p
+}
+
+// leads returns what a leader sees in a bake cycle.
+func (p *play) leads(s *rollout.State) rollout.Seen {
+	seen := p.see(s)
+	seen.Journal, seen.Lease = true, true
+	return seen
+}
+
+// approved is a rollout that has all it needs to go from 10 % to 50 %.
+const approved = `
+	climb to reads 10%
+	pass 10m
+	look
+	approve ben
+	approve cat
+`
+
+// TestARaiseNeedsEachOfItsConditions takes away one condition at a time, before a
+// raise is recorded and again before it is written.
+func TestARaiseNeedsEachOfItsConditions(t *testing.T) {
+	type spoil func(s *rollout.State, seen *rollout.Seen, now *time.Time)
+	verdict := func(gate int, v gates.Verdict) spoil {
+		return func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) {
+			v.Gate = seen.Verdicts[gate].Gate
+			seen.Verdicts[gate] = v
+		}
+	}
+	approvals := func(change func(a *rollout.Approval)) spoil {
+		return func(s *rollout.State, _ *rollout.Seen, _ *time.Time) {
+			given := &s.Approvals
+			if s.Pending != nil {
+				pending := *s.Pending
+				s.Pending = &pending
+				given = &s.Pending.Approvals
+			}
+			*given = slices.Clone(*given)
+			change(&(*given)[0])
+		}
+	}
+	tests := []struct {
+		name  string
+		spoil spoil
+	}{
+		{"the lease is not proven", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Lease = false }},
+		{"the clock is in doubt", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Clock = false }},
+		{"the journal is away", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Journal = false }},
+		{"it is a guard cycle", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Guard = true }},
+		{"all sources are blind", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Blind = true }},
+		{"all sources are blind, and that is held already", func(s *rollout.State, seen *rollout.Seen, _ *time.Time) {
+			s.Holds, seen.Blind = []rollout.Hold{{Kind: rollout.HoldData}}, true
+		}},
+		{"a freeze", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) {
+			seen.Outside = []rollout.Wait{{Kind: rollout.WaitFreeze}}
+		}},
+		{"a gate fails, short of a breach", verdict(0, gates.Verdict{Result: gates.Fail})},
+		{"a gate of kind hold fails, short of a breach", verdict(3, gates.Verdict{Result: gates.Fail})},
+		{"a gate has no data", verdict(2, gates.Verdict{Result: gates.Inconclusive, Cause: gates.NoData})},
+		{"a gate is stale", verdict(0, gates.Verdict{Result: gates.Inconclusive, Cause: gates.Stale})},
+		{"a gate has not started, past the first stage", verdict(3, gates.Verdict{Result: gates.Inconclusive, Cause: gates.NotStarted})},
+		{"a gate has no verdict at all", verdict(1, gates.Verdict{Result: gates.Fail})},
+		{"tasks do not follow", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Tasks[0].Converged = false }},
+		{"tasks of the other lane do not follow", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Tasks[1].Converged = false }},
+		{"no task hashes below the share", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Tasks[0].Cohort = 0 }},
+		{"the flag cannot be read", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) {
+			seen.Flags[0] = rollout.Flag{Err: "timeout"}
+		}},
+		{"the other flag cannot be read", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) {
+			seen.Flags[1] = rollout.Flag{Err: "timeout"}
+		}},
+		{"the flag is higher than confirmed", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Flags[0].Share = 11 }},
+		{"the flag is lower than confirmed", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Flags[0].Share = 9 }},
+		{"the other flag is higher than confirmed", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Flags[1].Share = 1 }},
+		{"another hand has written the flag", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Flags[0].Revision = "other" }},
+		{"another hand has written the other flag", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Flags[1].Revision = "other" }},
+		{"the leader's stamp is not on the flag", func(s *rollout.State, _ *rollout.Seen, _ *time.Time) { s.Epoch++ }},
+		{"a hold", func(s *rollout.State, _ *rollout.Seen, _ *time.Time) {
+			s.Holds = []rollout.Hold{{Kind: rollout.HoldPerson}}
+		}},
+		{"the approvals have expired", func(_ *rollout.State, _ *rollout.Seen, now *time.Time) { *now = now.Add(rollout.ApprovalLife) }},
+		{"an approval is of the same person", approvals(func(a *rollout.Approval) { a.By = "cat" })},
+		{"an approval is of another plan", approvals(func(a *rollout.Approval) { a.Plan = "other" })},
+		{"an approval is of another share", approvals(func(a *rollout.Approval) { a.To = 100 })},
+		{"an approval is from another share", approvals(func(a *rollout.Approval) { a.From = 1 })},
+		{"an approval is of another lane", approvals(func(a *rollout.Approval) { a.Lane = "writes" })},
+	}
+	p := played(t, approved)
+	waits, all := p.journal, p.leads(&p.journal)
+	step := rollout.Decide(&waits, &all, p.now)
+	if step.Event == nil || step.Event.Kind != rollout.Raised {
+		t.Fatalf("with all conditions: %+v", step)
+	}
+	recorded := rollout.Apply(waits, step.Event)
+	if step = rollout.Decide(&recorded, &all, p.now); step.Write == nil || step.Write.Change.Kind != flags.Raise {
+		t.Fatalf("recorded, with all conditions: %+v", step)
+	}
+	for _, tt := range tests {
+		for name, s := range map[string]rollout.State{"before it is recorded": waits, "before it is written": recorded} {
+			t.Run(tt.name+", "+name, func(t *testing.T) {
+				seen, now := p.leads(&p.journal), p.now
+				tt.spoil(&s, &seen, &now)
+				for range 10 { // whatever else it decides: nothing rises
+					step := rollout.Decide(&s, &seen, now)
+					switch {
+					case step.Event != nil && step.Event.Kind == rollout.Raised:
+						t.Fatalf("a raise is recorded: %s", told(step.Event))
+					case step.Write != nil && step.Write.Change.Kind == flags.Raise:
+						t.Fatalf("a raise is written: %+v", step.Write.Change)
+					case step.Event == nil:
+						return
+					}
+					s = rollout.Apply(s, step.Event)
+				}
+			})
+		}
+	}
+}
+
+func TestARenewedApprovalCounts(t *testing.T) {
+	p := played(t, `
+		climb to reads 10%
+		pass 10m
+		look
+		approve ben
+		pass 24h
+		approve ben
+		approve cat
+		look`)
+	if p.journal.Lanes[reads].Confirmed != 50 {
+		t.Errorf("ben approved again after his first approval had expired, and still: %s\n%s", p.journal.Phase, p.out.String())
+	}
+}
+
+func TestReadsThatRiseAgainBakeByTheirOwnStage(t *testing.T) {
+	p := played(t, `
+		climb to writes 10%
+		flag reads 60%
+		look
+		resume ann
+		pass 2m
+		look
+		pass 29m
+		look`)
+	if p.journal.Phase != rollout.Baking {
+		t.Errorf("the reads' stage asks for 30m, the writes' for 10m: after 29m it is %s", p.journal.Phase)
+	}
+}
+
+func TestADeployBeginsABakeAnewOnce(t *testing.T) {
+	p := played(t, `
+		climb to reads 10%
+		pass 5m
+		tasks replaced 11
+		look`)
+	rebaked := 0
+	for i := range p.events {
+		if p.events[i].Kind == rollout.Rebaked {
+			rebaked++
+		}
+	}
+	if rebaked != 1 || p.journal.Phase != rollout.Baking {
+		t.Errorf("begun anew %d times, and then %s", rebaked, p.journal.Phase)
+	}
+}
+
+func TestAHoldNamesTheTasksThatDoNotFollow(t *testing.T) {
+	p := played(t, approved+"tasks stay\nlook\npass 6m")
+	seen := p.leads(&p.journal)
+	seen.Tasks[0].Lagging = []string{"task-7", "task-9"}
+	step := rollout.Decide(&p.journal, &seen, p.now)
+	if step.Event == nil || step.Event.Hold == nil || !strings.Contains(step.Event.Hold.Why, "reads: task-7, task-9") {
+		t.Errorf("the hold does not name them: %+v", step.Event)
+	}
+}
+
+func TestAHoldAllOutlivesANewPlan(t *testing.T) {
+	p := played(t, `
+		climb to reads 10%
+		hold-all ann
+		rollback ann
+		look
+		pass 1m
+		look
+		preflight fail
+		retry ann
+		look
+		plan ann
+		preflight pass
+		start ann
+		look
+		pass 1m
+		look`)
+	if p.journal.Phase != rollout.Held {
+		t.Errorf("hold-all was never released, and it is %s", p.journal.Phase)
+	}
+}
+
+// TestPointsCountFrom says from when on a gate's points count: of a lane that
+// settled at 12:03 after a raise confirmed at 12:02.
+func TestPointsCountFrom(t *testing.T) {
+	tests := []struct {
+		name                 string
+		story                string
+		zero, previous, hold string // "" if none count
+	}{
+		{"ready: a while of history, before the first share", "climb to ready", "11:51", "11:51", "11:51"},
+		{"advancing: a zero gate from the raise's write on", "climb to ready\npass 1m\nlook\npass 10s", "12:01", "", ""},
+		{"baking: others from settle on", "climb to reads 10%", "12:01", "12:03", "12:03"},
+		{"held, without a change of share", "climb to reads 10%\npass 5m\nhold ann", "12:01", "12:03", "12:03"},
+		{"resumed: all anew", "climb to reads 10%\npass 5m\nhold ann\nresume ann", "12:07", "", ""},
+		{"a raise is recorded and not confirmed: as before", approved + "crash after the record\nlook", "12:01", "12:03", "12:03"},
+		{"on the way down: what came after the turn", "climb to reads 10%\npass 5m\nrollback ann\npass 1m", "12:08", "12:08", "12:08"},
+		{"adopted: all anew", "climb to reads 10%\npass 5m\nflag reads 5%\nlook", "12:07", "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := played(t, tt.story)
+			var got []string
+			for _, g := range []int{0, 2, 3} {
+				from, counts := p.journal.JudgeFrom(&p.plan.Gates[g])
+				got = append(got, map[bool]string{true: from.Format("15:04")}[counts])
+			}
+			if diff := cmp.Diff([]string{tt.zero, tt.previous, tt.hold}, got); diff != "" {
+				t.Errorf("zero, previous, hold (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestEvidenceIsBoundToWhatWasSeen holds the evidence of a bake against what it is of.
+func TestEvidenceIsBoundToWhatWasSeen(t *testing.T) {
+	p := played(t, "climb to reads 10%\npass 10m")
+	seen := p.leads(&p.journal)
+	first := rollout.Decide(&p.journal, &seen, p.now).Event
+	seen.Verdicts[0].Value++
+	second := rollout.Decide(&p.journal, &seen, p.now).Event
+	if first.Evidence == "" || first.Evidence == second.Evidence {
+		t.Errorf("other values, and the evidence is %q and %q", first.Evidence, second.Evidence)
+	}
+	text, err := json.Marshal(first)
+	if err != nil || len(first.Verdicts) != len(p.plan.Gates) {
+		t.Errorf("the event does not carry its verdicts: %s, %v", text, err)
+	}
+}
