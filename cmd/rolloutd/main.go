@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -39,8 +40,8 @@ type versionCommand struct{}
 
 // Run prints the version.
 func (versionCommand) Run(k *kong.Kong) error {
-	k.Printf("%s", version())
-	return nil
+	_, err := fmt.Fprintln(k.Stdout, version())
+	return err
 }
 
 // version is that of the module, as the build knows it.

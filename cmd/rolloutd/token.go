@@ -49,6 +49,6 @@ func (t *tokenCommand) Run(k *kong.Kong) error {
 	if err := web.SaveTokens(t.Tokens, append(entries, entry)); err != nil {
 		return err
 	}
-	k.Printf("%s", plain)
-	return nil
+	_, err = fmt.Fprintln(k.Stdout, plain)
+	return err
 }
