@@ -57,18 +57,17 @@ func Judge(g Gate, s Series, from, now time.Time) Verdict {
 
 // blind says why what is there is not enough to allow anything, or nothing.
 func (t *tally) blind(s Series, age time.Duration) Cause {
-	absent := t.gate.Absent
 	switch {
 	case s.Cause != "":
 		return s.Cause
 	case t.absurd:
 		return NaN
 	case t.complete > 0:
-		if absent != AbsentZero && age > 2*t.gate.Metric.Period {
+		if age > 2*t.gate.Metric.Period {
 			return Stale
 		}
 		return ""
-	case absent == AbsentNotStarted && len(s.Points) == 0:
+	case t.gate.Absent == AbsentNotStarted && len(s.Points) == 0:
 		return NotStarted
 	case t.due:
 		return NoData

@@ -34,7 +34,8 @@ func drawMoment(t *rapid.T) moment {
 		Absent: rapid.SampledFrom([]gates.Absent{gates.AbsentUnknown, gates.AbsentZero, gates.AbsentNotStarted}).Draw(t, "absent"),
 	}
 	g.Delay = time.Duration(rapid.IntRange(0, 3).Draw(t, "delay")) * g.Metric.Period / 2
-	low, high := float64(rapid.IntRange(-3, 0).Draw(t, "below")), float64(rapid.IntRange(0, 3).Draw(t, "above"))
+	low := float64(rapid.IntRange(-3, 2).Draw(t, "below"))
+	high := low + float64(rapid.IntRange(0, 4).Draw(t, "above"))
 	sides := rapid.IntRange(1, 3).Draw(t, "sides")
 	if sides&1 != 0 {
 		g.Limit.Above = &high
@@ -48,7 +49,7 @@ func drawMoment(t *rapid.T) moment {
 	for i := range rapid.IntRange(0, 12).Draw(t, "buckets") {
 		if rapid.IntRange(0, 4).Draw(t, "present") > 0 {
 			points = append(points, gates.Point{
-				Start:       noon.Truncate(g.Metric.Period).Add(time.Duration(i) * g.Metric.Period),
+				Start:       onGrid(noon, g.Metric.Period).Add(time.Duration(i) * g.Metric.Period),
 				Value:       float64(rapid.IntRange(-5, 5).Draw(t, "value")),
 				Provisional: rapid.IntRange(0, 7).Draw(t, "provisional") == 0,
 			})
@@ -61,6 +62,11 @@ func drawMoment(t *rapid.T) moment {
 		from:   noon.Add(time.Duration(rapid.IntRange(-2, 6).Draw(t, "from")) * half),
 		now:    noon.Add(time.Duration(rapid.IntRange(0, 36).Draw(t, "now")) * half),
 	}
+}
+
+// onGrid returns the start of the bucket in which a time lies.
+func onGrid(t time.Time, period time.Duration) time.Time {
+	return time.Unix(0, t.UnixNano()/int64(period)*int64(period)).UTC()
 }
 
 // some draws a part of the points.
@@ -78,33 +84,36 @@ func some(t *rapid.T, points []gates.Point) (kept, left []gates.Point) {
 func TestABreachIsMOfNBuckets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMoment(t)
-		if got, want := m.judge().Breach, m.breaches(); got != want {
-			t.Fatalf("breach %v, want %v", got, want)
+		breach, complete := m.slowly()
+		if got := m.judge(); got.Breach != breach || got.Complete != complete {
+			t.Fatalf("breach %v and %d complete, want %v and %d", got.Breach, got.Complete, breach, complete)
 		}
 	})
 }
 
-// breaches looks at every N buckets in a row, one by one.
-func (m moment) breaches() bool {
+// slowly looks at every N buckets in a row, one by one.
+func (m moment) slowly() (breach bool, complete int) {
 	period := m.gate.Metric.Period
-	for first := m.from.Truncate(period); first.Before(m.now.Add(20 * period)); first = first.Add(period) {
+	for first := onGrid(m.from, period); first.Before(m.now.Add(20 * period)); first = first.Add(period) {
 		bad := 0
 		for i := range m.gate.Limit.N {
-			if m.bad(first.Add(time.Duration(i) * period)) {
+			if is, _ := m.bucket(first.Add(time.Duration(i) * period)); is {
 				bad++
 			}
 		}
-		if bad >= m.gate.Limit.M {
-			return true
+		breach = breach || bad >= m.gate.Limit.M
+		if _, is := m.bucket(first); is {
+			complete++
 		}
 	}
-	return false
+	return breach, complete
 }
 
-// bad reports whether the bucket that starts then is beyond the limit.
-func (m moment) bad(start time.Time) bool {
+// bucket reports whether the bucket that starts then is beyond the limit, and
+// whether it is complete.
+func (m moment) bucket(start time.Time) (bad, complete bool) {
 	if start.Before(m.from) {
-		return false
+		return false, false
 	}
 	settled := !start.Add(m.gate.Metric.Period + m.gate.Delay).After(m.now)
 	i := slices.IndexFunc(m.series.Points, func(p gates.Point) bool { return p.Start.Equal(start) })
@@ -114,10 +123,10 @@ func (m moment) bad(start time.Time) bool {
 		value = m.series.Points[i].Value
 		settled = settled && !m.series.Points[i].Provisional
 	case !settled || m.gate.Absent != gates.AbsentZero || m.series.Cause != "":
-		return false
+		return false, false
 	}
 	l := m.gate.Limit
-	return l.Above != nil && value > *l.Above || l.Below != nil && settled && value < *l.Below
+	return l.Above != nil && value > *l.Above || l.Below != nil && settled && value < *l.Below, settled
 }
 
 func TestWhatIsMissingIsNeverAPass(t *testing.T) {

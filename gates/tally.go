@@ -130,14 +130,7 @@ func (t *tally) worst(of []beyond) (value, limit float64) {
 var epoch = time.Unix(0, 0).UTC()
 
 // place numbers the buckets of a grid.
-func place(t time.Time, period time.Duration) int64 {
-	since := t.Sub(epoch)
-	at := since / period
-	if since%period < 0 {
-		at--
-	}
-	return int64(at)
-}
+func place(t time.Time, period time.Duration) int64 { return int64(t.Sub(epoch) / period) }
 
 // distinct returns the points in the order of their buckets, one a bucket: of
 // several that one which the reader named last, as it is the newest revision.

@@ -33,7 +33,7 @@ func TestWhatTheServiceSaysBecomesACause(t *testing.T) {
 		{cloudwatchtest.GlobalMessages, "", "MaxMetricsExceeded: Maximum number of allowed metrics exceeded", points(1, 2), 1},
 		{cloudwatchtest.RepeatedToken, gates.Partial, "names a page that it gave before", points(1, 2), 2},
 		{cloudwatchtest.Throttling, gates.Throttled, "cloudwatch:GetMetricData is throttled: Throttling: Rate exceeded", nil, 3},
-		{cloudwatchtest.TooMany, gates.Throttled, "cloudwatch:GetMetricData is throttled: LimitExceededException: Rate exceeded", nil, 3},
+		{cloudwatchtest.TooMany, gates.Throttled, "StatusCode: 429", nil, 3},
 		{cloudwatchtest.LimitFault, gates.Failed, "LimitExceeded: The quota", nil, 1},
 		{cloudwatchtest.AccessDenied, gates.Forbidden, "cloudwatch:GetMetricData is refused: AccessDenied: User: arn", nil, 1},
 		{cloudwatchtest.ExpiredToken, gates.Forbidden, "cloudwatch:GetMetricData is refused: ExpiredToken: The security token", nil, 1},
@@ -64,6 +64,16 @@ func TestWhatTheServiceSaysBecomesACause(t *testing.T) {
 				t.Errorf("a gate says %+v", v)
 			}
 		})
+	}
+}
+
+func TestAPageThatFailedIsNotMadeGoodByTheNext(t *testing.T) {
+	s := servePages(t, 1)
+	s.Set(borrow, points(1, 2, 3)...)
+	s.Fault(cloudwatchtest.InternalError, 1)
+	got := read(t, s.reader(), borrow)[0]
+	if diff := cmp.Diff(points(1, 2, 3)[1:], got.Points); got.Cause != gates.Failed || diff != "" {
+		t.Errorf("cause %q, want an error; points (-want +got):\n%s", got.Cause, diff)
 	}
 }
 

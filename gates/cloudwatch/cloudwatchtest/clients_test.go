@@ -225,7 +225,6 @@ func TestTheSDKKnowsRefusalsByTheirCode(t *testing.T) {
 		code string
 	}{
 		{"throttling", get(cloudwatchtest.Throttling, nil), "Throttling"},
-		{"too many requests", get(cloudwatchtest.TooMany, nil), "LimitExceededException"},
 		{"access denied", get(cloudwatchtest.AccessDenied, nil), "AccessDenied"},
 		{"an expired token", get(cloudwatchtest.ExpiredToken, nil), "ExpiredToken"},
 		{"an internal fault", get(cloudwatchtest.InternalFault, nil), "InternalServiceError"},

@@ -14,7 +14,7 @@ type Fault string
 // Faults of the answer to a request.
 const (
 	Throttling     Fault = "throttling"      // 400 ThrottlingException
-	TooMany        Fault = "too_many"        // 429 LimitExceededException
+	TooMany        Fault = "too_many"        // 429 with a page of HTML
 	LimitFault     Fault = "limit_fault"     // 400 LimitExceededFault
 	AccessDenied   Fault = "access_denied"   // 403 AccessDeniedException
 	ExpiredToken   Fault = "expired_token"   // 403 ExpiredTokenException
@@ -92,8 +92,6 @@ func (f Fault) refusal() *refusal {
 	switch f {
 	case Throttling:
 		return &refusal{http.StatusBadRequest, "ThrottlingException", "Throttling", "Rate exceeded"}
-	case TooMany:
-		return &refusal{http.StatusTooManyRequests, "LimitExceededException", "LimitExceededException", "Rate exceeded"}
 	case LimitFault:
 		return &refusal{http.StatusBadRequest, "LimitExceededFault", "LimitExceeded", "The quota for operations of this customer has already been reached."}
 	case AccessDenied:

@@ -118,8 +118,12 @@ func (s *Server) result(q metricDataQuery, in getMetricDataInput) (*metricDataRe
 // in which they fall, in seconds: buckets lie on the grid of the epoch.
 func (s *Server) buckets(m *metricStat, in getMetricDataInput) map[int64][]sample {
 	now, period := s.now(), int64(m.Period)
-	// The start is rounded down to a minute, or to a shorter period.
-	from := time.Time(in.StartTime).Truncate(time.Duration(min(m.Period, 60)) * time.Second)
+	// The start is rounded down to a minute, or to 5, 10, 20 or 30 seconds.
+	grain := time.Minute
+	if m.Period > 1 && m.Period < 60 {
+		grain = time.Duration(m.Period) * time.Second
+	}
+	from := time.Time(in.StartTime).Truncate(grain)
 	if kept := now.Add(-retention(m.Period)); from.Before(kept) {
 		from = kept
 	}

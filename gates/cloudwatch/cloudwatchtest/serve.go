@@ -14,9 +14,6 @@ import (
 // maxBody bounds a request, compressed or not.
 const maxBody = 8 << 20
 
-// page is what a proxy in between says.
-const page = "<html><body><h1>Service Unavailable</h1></body></html>\n"
-
 // ServeHTTP answers one request, as faulty as it is to be.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := read(r)
@@ -111,16 +108,23 @@ func (f fault) broken(w http.ResponseWriter, r *http.Request) bool {
 		panic(http.ErrAbortHandler) // how a handler says to close the connection
 	case Empty:
 		w.WriteHeader(http.StatusOK)
-	case Unavailable, Foreign:
-		w.Header().Set("Content-Type", "text/html")
-		if f.Fault == Unavailable {
-			w.WriteHeader(http.StatusServiceUnavailable)
-		}
-		_, _ = io.WriteString(w, page) // a client that left needs no answer
+	case Foreign:
+		html(w, http.StatusOK)
+	case TooMany:
+		html(w, http.StatusTooManyRequests)
+	case Unavailable:
+		html(w, http.StatusServiceUnavailable)
 	default:
 		return false
 	}
 	return true
+}
+
+// html answers as something in between does, which is not the service.
+func html(w http.ResponseWriter, status int) {
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "<html><body><h1>%s</h1></body></html>\n", http.StatusText(status))
 }
 
 // send writes an answer, or as much of it as faults leave.
