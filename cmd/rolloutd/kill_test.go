@@ -25,7 +25,7 @@ const deaths = 50
 func TestDeathAroundEveryAnswer(t *testing.T) {
 	w, trigger := layToKill(t, flipttest.V2)
 	w.begin(killTasks, killLadder)
-	const answers = 30 // a start, a cycle with a raise and its checks, and a cycle after
+	const answers = 36 // a start, a cycle with a raise and its checks, and a cycle after
 	for n := 1; n <= answers; n++ {
 		for _, after := range []bool{false, true} {
 			trigger.arm(n, after, w.process)
@@ -118,6 +118,11 @@ func layToKill(t *testing.T, version flipttest.Version) (*wires, *trigger) {
 	w.metrics.Func(headroomMetric, func(time.Time) (float64, bool) { return 1200, w.published(0) > 0 })
 	w.flipt.Before(func(_ http.ResponseWriter, r *http.Request) bool { return ofRolloutd(r) && g.before() })
 	w.flipt.After(func(r *http.Request) bool { return ofRolloutd(r) && g.done() })
+	asked := func() { // a reading changes nothing, so before its answer and after it are one
+		g.before()
+		g.done()
+	}
+	w.asked.Store(&asked)
 	w.watchShares()
 	w.runTasks()
 	return w, g

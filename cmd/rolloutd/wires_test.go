@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"text/template"
 	"time"
@@ -29,6 +30,7 @@ type wires struct {
 	mariadb *mariadbtest.Server
 	flipt   *flipttest.Server
 	metrics *cloudwatchtest.Server
+	asked   atomic.Pointer[func()] // called ahead of each answer of CloudWatch
 	*rolloutd
 }
 
@@ -41,7 +43,12 @@ var headroomMetric = gates.Metric{
 
 func lay(t *testing.T, version flipttest.Version) *wires {
 	t.Helper()
-	w := &wires{t: t, mariadb: mariadbtest.Start(t), metrics: cloudwatchtest.New(cloudwatchtest.Options{})}
+	w := &wires{t: t, mariadb: mariadbtest.Start(t)}
+	w.metrics = cloudwatchtest.New(cloudwatchtest.Options{OnCall: func(cloudwatchtest.Call) {
+		if hook := w.asked.Load(); hook != nil {
+			(*hook)()
+		}
+	}})
 	t.Cleanup(w.metrics.Close)
 	var err error
 	if w.flipt, err = flipttest.NewServer(version, fliptToken); err != nil {

@@ -54,6 +54,9 @@ func TestABreachThatIsReadableIsAtZeroWithinAGuardCycle(t *testing.T) {
 				time.Sleep(time.Minute)
 				breach(h)
 				h.at(0, 0, 3*time.Minute) // until a bucket with it is readable
+				if bad := h.metrics.bad; !bad.IsZero() && time.Since(bad) > 11*time.Second {
+					t.Errorf("at 0 %v after it was readable", time.Since(bad))
+				}
 				h.metrics.tell(1)
 				h.until(rollout.RolledBack, 10*time.Minute)
 				time.Sleep(time.Hour)

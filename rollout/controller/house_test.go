@@ -61,6 +61,7 @@ type metrics struct {
 	mu    sync.Mutex
 	value float64
 	hang  bool
+	bad   time.Time // when a breach was first readable
 }
 
 func (m *metrics) tell(value float64) {
@@ -72,6 +73,9 @@ func (m *metrics) tell(value float64) {
 func (m *metrics) Read(ctx context.Context, wanted []gates.Metric, from, to time.Time) []gates.Series {
 	m.mu.Lock()
 	value, hang := m.value, m.hang
+	if value > 50 && m.bad.IsZero() {
+		m.bad = time.Now()
+	}
 	m.mu.Unlock()
 	out := make([]gates.Series, len(wanted))
 	if hang {
