@@ -66,7 +66,7 @@ install_missing() {
 	"${as_root[@]}" apt-get -qq update || echo "going by the package lists that are here"
 	# shellcheck disable=SC2086 # one word a package
 	"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes \
-		--no-install-recommends -o DPkg::Lock::Timeout=400 $missing </dev/null
+		--no-install-recommends -o DPkg::Lock::Timeout=400 $missing </dev/null >/dev/null
 }
 
 formatting() {
