@@ -175,7 +175,7 @@ func TestOfAnAnswerWithoutAnEndTheFirstPagesAreKept(t *testing.T) {
 	s := servePages(t, 1)
 	seconds := borrow
 	seconds.Period = time.Second
-	s.Func(seconds, func(time.Time) (float64, bool) { return 1, true })
+	s.Func(seconds, func(start time.Time) (float64, bool) { return 1, start.Before(noon.Add(2 * time.Minute)) })
 	got := read(t, s.reader(), seconds)[0]
 	if got.Cause != gates.Partial || len(got.Points) != 100 || !strings.Contains(got.Note, "does not end within 100 pages") {
 		t.Errorf("cause %q, note %q, %d points; want 100 of a partial series", got.Cause, got.Note, len(got.Points))
