@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"strings"
@@ -10,14 +11,14 @@ import (
 )
 
 // authenticate finds out who calls.
-func (s *server) authenticate(c *call) error {
+func (s *server) authenticate(ctx context.Context, c *call) error {
 	scheme, plain, _ := strings.Cut(c.r.Header.Get("Authorization"), " ")
 	plain = strings.TrimSpace(plain)
 	detail := "no token was sent; send one as Authorization: Bearer cut_…"
 	if strings.EqualFold(scheme, "Bearer") && plain != "" {
 		who, ok, err := s.Tokens.find(plain)
 		if err != nil {
-			s.Log.ErrorContext(c.r.Context(), "tokens not read anew; the last ones stay good", "err", err)
+			s.Log.ErrorContext(ctx, "tokens not read anew; the last ones stay good", "err", err)
 		}
 		if ok {
 			c.who = who

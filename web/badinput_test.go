@@ -101,6 +101,7 @@ func TestEachBadInputHasItsOwnClearAnswer(t *testing.T) {
 		{"dry_run is yes", "POST", plans + "?dry_run=yes", "rollout: a", nil, 400, `dry_run: "yes": must be true or false`},
 		{"dry_run is empty", "POST", plans + "?dry_run=", "rollout: a", nil, 400, "dry_run: must be true or false"},
 		{"a plan's expect is a word", "POST", plans + "?expect=x", "rollout: a", nil, 400, `expect: "x": must be a whole number`},
+		{"a plan's reason acts on a terminal", "POST", plans + "?reason=%1b[2J", "rollout: a", nil, 400, "reason: has a control character"},
 		{"a report without a task", "POST", reports, `{"service":"checkout","sent_at":"2026-11-30T03:00:00Z"}`, nil, 400, "task: is missing"},
 		{"a report without a service", "POST", reports, `{"task":"t","sent_at":"2026-11-30T03:00:00Z"}`, nil, 400, "service: is missing"},
 		{"a report without a time", "POST", reports, `{"task":"t","service":"checkout"}`, nil, 400, "sent_at: is missing"},

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -50,15 +51,15 @@ func (s *server) open(do handler) http.HandlerFunc {
 		defer cancel()
 		c := &call{w: w, r: r.WithContext(ctx), id: requestID(r)}
 		a, err := s.safely(c, do)
-		sent := s.send(c, a, err)
-		s.note(c, sent, time.Since(began))
+		sent := s.send(ctx, c, a, err)
+		s.note(ctx, c, sent, time.Since(began))
 	}
 }
 
 // known answers whoever has a good token.
 func (s *server) known(do handler) http.HandlerFunc {
 	return s.open(func(c *call) (answer, error) {
-		if err := s.authenticate(c); err != nil {
+		if err := s.authenticate(c.r.Context(), c); err != nil {
 			return answer{}, err
 		}
 		return do(c)
@@ -100,7 +101,7 @@ func (s *server) safely(c *call, do handler) (a answer, err error) {
 }
 
 // send writes the answer, or the problem, and returns the status.
-func (s *server) send(c *call, a answer, err error) int {
+func (s *server) send(ctx context.Context, c *call, a answer, err error) int {
 	header := c.w.Header()
 	header.Set("X-Request-Id", c.id)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -114,7 +115,7 @@ func (s *server) send(c *call, a answer, err error) int {
 		text, err = encode(a.body)
 	}
 	if err != nil {
-		p := s.problem(c, err)
+		p := s.problem(ctx, c, err)
 		text, _ = encode(p)
 		code, kind = p.Status, "application/problem+json"
 	}
@@ -130,32 +131,29 @@ func (s *server) send(c *call, a answer, err error) int {
 }
 
 // problem says what an error means to whoever asked. A fault of ours is logged, not told.
-func (s *server) problem(c *call, err error) Problem {
+func (s *server) problem(ctx context.Context, c *call, err error) Problem {
 	p := status(err)
 	p.Title = http.StatusText(p.Status)
 	p.RequestID = c.id
 	switch {
 	case p.Status == http.StatusInternalServerError:
-		s.Log.ErrorContext(c.r.Context(), "request failed", "request", c.id, "err", err)
+		s.Log.ErrorContext(ctx, "request failed", "request", c.id, "err", err)
 	case p.Status > http.StatusInternalServerError:
-		s.Log.WarnContext(c.r.Context(), "request not answered in time", "request", c.id, "err", err)
+		s.Log.WarnContext(ctx, "request not answered in time", "request", c.id, "err", err)
 	}
-	var found *fault
-	if errors.As(err, &found) {
-		for name, values := range found.header {
-			c.w.Header()[name] = values
-		}
+	if found, ok := errors.AsType[*fault](err); ok {
+		maps.Copy(c.w.Header(), found.header)
 	}
 	return p
 }
 
 // note writes the access log: the path and whose token, never a header or a query.
-func (s *server) note(c *call, code int, took time.Duration) {
+func (s *server) note(ctx context.Context, c *call, code int, took time.Duration) {
 	level := slog.LevelInfo
 	if quiet := c.r.URL.Path; code < http.StatusBadRequest && (strings.HasSuffix(quiet, "/reports") || strings.HasSuffix(quiet, "/healthz")) {
 		level = slog.LevelDebug // a thousand a second, in a big fleet
 	}
-	s.Log.Log(c.r.Context(), level, "request",
+	s.Log.Log(ctx, level, "request",
 		"method", c.r.Method, "path", c.r.URL.Path, "status", code, "took", took,
 		"by", c.who.Name, "remote", c.r.RemoteAddr, "request", c.id)
 }

@@ -25,7 +25,7 @@ func (s *server) routeDecisions(r chi.Router) {
 	for _, path := range decisionPaths {
 		r.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 			c := &call{w: w, r: r, id: requestID(r)}
-			err := s.authenticate(c)
+			err := s.authenticate(r.Context(), c)
 			if err == nil {
 				err = permit(may(c.who, toDecide))
 			}

@@ -70,9 +70,13 @@ func (c *Client) Do(ctx context.Context, name string, cmd rollout.Command) (roll
 	return state, err
 }
 
-// Plan stores a plan file as a new version. Of the command, Expect and Request are sent.
+// Plan stores a plan file as a new version. Of the command, Reason, Expect and
+// Request are sent.
 func (c *Client) Plan(ctx context.Context, yaml []byte, cmd rollout.Command) (rollout.State, error) {
 	query := url.Values{}
+	if cmd.Reason != "" {
+		query.Set("reason", cmd.Reason)
+	}
 	if cmd.Expect > 0 {
 		query.Set("expect", strconv.FormatUint(cmd.Expect, 10))
 	}

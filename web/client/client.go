@@ -95,14 +95,15 @@ func (c *Client) ask(ctx context.Context, q request, into any) error {
 }
 
 func (c *Client) build(ctx context.Context, q request) (*http.Request, error) {
-	target := c.base + "/api/v1"
+	var target strings.Builder
+	target.WriteString(c.base + "/api/v1")
 	for _, part := range q.path {
-		target += "/" + url.PathEscape(part)
+		target.WriteString("/" + url.PathEscape(part))
 	}
 	if len(q.query) > 0 {
-		target += "?" + q.query.Encode()
+		target.WriteString("?" + q.query.Encode())
 	}
-	r, err := http.NewRequestWithContext(ctx, q.method, target, bytes.NewReader(q.body))
+	r, err := http.NewRequestWithContext(ctx, q.method, target.String(), bytes.NewReader(q.body))
 	if err != nil {
 		return nil, fmt.Errorf("asking %s: %w", c.base, err)
 	}
@@ -126,11 +127,11 @@ func (c *Client) build(ctx context.Context, q request) (*http.Request, error) {
 // unreachable tells a server that is not there from one that fell silent.
 func (c *Client) unreachable(ctx context.Context, err error) error {
 	sent := true
-	if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "dial" {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
 		sent = false
 	}
-	if urlErr := (*url.Error)(nil); errors.As(err, &urlErr) {
-		err = urlErr.Err // the address is in ours
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
+		err = wrapped.Err // the address is in ours
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		err = fmt.Errorf("waited %v: %w", patience, context.DeadlineExceeded)
