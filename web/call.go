@@ -41,7 +41,7 @@ type answer struct {
 }
 
 // handler answers a call. Its error is turned into a problem.
-type handler func(*call) (answer, error)
+type handler func(context.Context, *call) (answer, error)
 
 // open answers anybody.
 func (s *server) open(do handler) http.HandlerFunc {
@@ -49,8 +49,8 @@ func (s *server) open(do handler) http.HandlerFunc {
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
-		c := &call{w: w, r: r.WithContext(ctx), id: requestID(r)}
-		a, err := s.safely(c, do)
+		c := &call{w: w, r: r, id: requestID(r)}
+		a, err := s.safely(ctx, c, do)
 		sent := s.send(ctx, c, a, err)
 		s.note(ctx, c, sent, time.Since(began))
 	}
@@ -58,21 +58,21 @@ func (s *server) open(do handler) http.HandlerFunc {
 
 // known answers whoever has a good token.
 func (s *server) known(do handler) http.HandlerFunc {
-	return s.open(func(c *call) (answer, error) {
-		if err := s.authenticate(c.r.Context(), c); err != nil {
+	return s.open(func(ctx context.Context, c *call) (answer, error) {
+		if err := s.authenticate(ctx, c); err != nil {
 			return answer{}, err
 		}
-		return do(c)
+		return do(ctx, c)
 	})
 }
 
 // only answers whoever may do one thing.
 func (s *server) only(what action, do handler) http.HandlerFunc {
-	return s.known(func(c *call) (answer, error) {
+	return s.known(func(ctx context.Context, c *call) (answer, error) {
 		if err := permit(may(c.who, what)); err != nil {
 			return answer{}, err
 		}
-		return do(c)
+		return do(ctx, c)
 	})
 }
 
@@ -85,7 +85,7 @@ func permit(ok bool, why string) error {
 }
 
 // safely turns a panic into an error: one bad request must not end the guard.
-func (s *server) safely(c *call, do handler) (a answer, err error) {
+func (s *server) safely(ctx context.Context, c *call, do handler) (a answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -97,7 +97,7 @@ func (s *server) safely(c *call, do handler) (a answer, err error) {
 			detail: "Accept: only application/json is served",
 		}
 	}
-	return do(c)
+	return do(ctx, c)
 }
 
 // send writes the answer, or the problem, and returns the status.

@@ -36,7 +36,7 @@ const (
 )
 
 // command obeys an order.
-func (s *server) command(c *call) (answer, error) {
+func (s *server) command(ctx context.Context, c *call) (answer, error) {
 	if err := permit(may(c.who, toRead)); err != nil { // who may not even look is told so first
 		return answer{}, err
 	}
@@ -57,7 +57,7 @@ func (s *server) command(c *call) (answer, error) {
 	if cmd, err = c.sign(cmd); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := c.lasting()
+	ctx, cancel := lasting(ctx)
 	defer cancel()
 	state, err := s.Desk.Do(ctx, c.name(), cmd)
 	if err != nil {
@@ -68,8 +68,8 @@ func (s *server) command(c *call) (answer, error) {
 
 // lasting returns a context that outlives whoever asked: a rollback must not
 // stop halfway because a telephone lost its network.
-func (c *call) lasting() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(c.r.Context()), patience)
+func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), patience)
 }
 
 // sign adds who asks, by which way, and the request's id.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 
@@ -8,7 +9,7 @@ import (
 )
 
 // plan checks a plan file and stores it as a new version.
-func (s *server) plan(c *call) (answer, error) {
+func (s *server) plan(ctx context.Context, c *call) (answer, error) {
 	query := c.r.URL.Query()
 	if err := queries(query, "dry_run", "expect", "reason"); err != nil {
 		return answer{}, err
@@ -40,7 +41,7 @@ func (s *server) plan(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := c.lasting()
+	ctx, cancel := lasting(ctx)
 	defer cancel()
 	state, err := s.Desk.Plan(ctx, p, cmd)
 	if err != nil {

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"time"
@@ -17,7 +18,7 @@ const (
 
 // report takes what a task says of itself. Fields that a newer task knows and we
 // do not are left out: an application must not need an update of ours.
-func (s *server) report(c *call) (answer, error) {
+func (s *server) report(ctx context.Context, c *call) (answer, error) {
 	text, err := c.body("application/json", reportLimit)
 	if err != nil {
 		return answer{}, err
@@ -32,7 +33,7 @@ func (s *server) report(c *call) (answer, error) {
 	if err := permit(mayReport(c.who, r.Service)); err != nil {
 		return answer{}, err
 	}
-	if err := s.Fleet.Report(c.r.Context(), r); err != nil {
+	if err := s.Fleet.Report(ctx, r); err != nil {
 		return answer{}, fmt.Errorf("taking a report of %s: %w", r.Service, err)
 	}
 	return answer{status: http.StatusNoContent}, nil

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"net/url"
@@ -12,11 +13,11 @@ import (
 )
 
 // list returns every rollout, by name.
-func (s *server) list(c *call) (answer, error) {
+func (s *server) list(ctx context.Context, c *call) (answer, error) {
 	if err := queries(c.r.URL.Query()); err != nil {
 		return answer{}, err
 	}
-	states, err := s.Journal.States(c.r.Context())
+	states, err := s.Journal.States(ctx)
 	if err != nil {
 		return answer{}, fmt.Errorf("listing rollouts: %w", err)
 	}
@@ -26,11 +27,11 @@ func (s *server) list(c *call) (answer, error) {
 }
 
 // show returns a rollout's status.
-func (s *server) show(c *call) (answer, error) {
+func (s *server) show(ctx context.Context, c *call) (answer, error) {
 	if err := queries(c.r.URL.Query()); err != nil {
 		return answer{}, err
 	}
-	status, err := s.Desk.Status(c.r.Context(), c.name())
+	status, err := s.Desk.Status(ctx, c.name())
 	if err != nil {
 		return answer{}, fmt.Errorf("looking at %s: %w", c.name(), err)
 	}
@@ -45,7 +46,7 @@ const (
 
 // events returns a rollout's events after a place, oldest first, and the place
 // to go on after.
-func (s *server) events(c *call) (answer, error) {
+func (s *server) events(ctx context.Context, c *call) (answer, error) {
 	query := c.r.URL.Query()
 	if err := queries(query, "after", "limit"); err != nil {
 		return answer{}, err
@@ -58,14 +59,14 @@ func (s *server) events(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	events, err := s.Journal.Events(c.r.Context(), c.name(), after, int(limit))
+	events, err := s.Journal.Events(ctx, c.name(), after, int(limit))
 	if err != nil {
 		return answer{}, fmt.Errorf("reading events of %s: %w", c.name(), err)
 	}
 	next := after
 	if len(events) > 0 {
 		next = events[len(events)-1].Seq
-	} else if err := s.exists(c, after); err != nil {
+	} else if err := s.exists(ctx, c, after); err != nil {
 		return answer{}, err
 	}
 	return answer{body: map[string]any{"events": append([]rollout.Event{}, events...), "next": next}}, nil
@@ -73,11 +74,11 @@ func (s *server) events(c *call) (answer, error) {
 
 // exists tells a rollout without newer events from none at all: every rollout
 // has a first event.
-func (s *server) exists(c *call, after uint64) error {
+func (s *server) exists(ctx context.Context, c *call, after uint64) error {
 	if after == 0 {
 		return rollout.ErrNotFound
 	}
-	first, err := s.Journal.Events(c.r.Context(), c.name(), 0, 1)
+	first, err := s.Journal.Events(ctx, c.name(), 0, 1)
 	if err != nil {
 		return fmt.Errorf("reading events of %s: %w", c.name(), err)
 	}

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 
@@ -53,22 +54,22 @@ func New(o Options) http.Handler {
 
 // health says that the process serves. It asks nobody, so that a journal that is
 // away does not have the guard restarted.
-func (s *server) health(*call) (answer, error) {
+func (s *server) health(context.Context, *call) (answer, error) {
 	return answer{body: map[string]string{"status": "ok"}}, nil
 }
 
-func (s *server) version(*call) (answer, error) {
+func (s *server) version(context.Context, *call) (answer, error) {
 	return answer{body: map[string]string{"version": s.Version, "api": "v1"}}, nil
 }
 
-func (s *server) noRoute(c *call) (answer, error) {
+func (s *server) noRoute(context.Context, *call) (answer, error) {
 	return answer{}, &fault{
 		status: http.StatusNotFound, code: NoRoute,
 		detail: "there is nothing at this path; the API is under /api/v1, see docs/api.md",
 	}
 }
 
-func (s *server) wrongMethod(c *call) (answer, error) {
+func (s *server) wrongMethod(_ context.Context, c *call) (answer, error) {
 	header := http.Header{}
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		if s.mux.Match(chi.NewRouteContext(), method, c.r.URL.Path) {
