@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/seed-c8cbbb61/cutover/gates/scenario"
+	"github.com/seed-c8cbbb61/cutover/rollout"
+	"github.com/seed-c8cbbb61/cutover/rollout/planfile"
+)
+
+type planValidateCmd struct {
+	Files []string `arg:"" name:"file" help:"Plan files."`
+}
+
+// Run checks plan files without asking anybody.
+func (c *planValidateCmd) Run(s *session) error {
+	type checked struct {
+		File     string            `json:"file"`
+		Rollout  string            `json:"rollout,omitempty"`
+		Hash     string            `json:"plan_hash,omitempty"`
+		Problems []rollout.Problem `json:"problems,omitempty"`
+	}
+	results := make([]checked, 0, len(c.Files))
+	wrong := false
+	for _, file := range c.Files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("reading the plan: %w", err)
+		}
+		p, err := planfile.Parse(file, text)
+		invalid, isInvalid := errors.AsType[rollout.Invalid](err)
+		switch {
+		case isInvalid:
+			wrong = true
+			results = append(results, checked{File: file, Problems: invalid})
+		case err != nil:
+			return err
+		default:
+			results = append(results, checked{File: file, Rollout: p.Name, Hash: p.Hash()})
+		}
+		if s.json() {
+			continue
+		}
+		if len(invalid) > 0 {
+			s.print(file + ": " + count(len(invalid), "thing is", "things are") + " wrong")
+			for _, problem := range invalid {
+				s.print("  " + problem.Error())
+			}
+			continue
+		}
+		s.print(file + ": good: " + gistOfPlan(p))
+	}
+	if s.json() {
+		if err := s.encode(map[string][]checked{"plans": results}); err != nil {
+			return err
+		}
+	}
+	if wrong {
+		return ended(exitInvalid)
+	}
+	return nil
+}
+
+// gistOfPlan is a plan in a line.
+func gistOfPlan(p *rollout.Plan) string {
+	stages := 0
+	for i := range p.Lanes {
+		stages += len(p.Lanes[i].Stages)
+	}
+	return fmt.Sprintf("%s (%s), %s with %s, %s, hash %s", p.Name, p.Kind,
+		count(len(p.Lanes), "lane", "lanes"), count(stages, "stage", "stages"), count(len(p.Gates), "gate", "gates"), short(p.Hash()))
+}
+
+type planApplyCmd struct {
+	File   string `arg:"" help:"Plan file."`
+	DryRun bool   `short:"n" help:"Have the server check it; nothing is stored."`
+}
+
+// Run stores a plan. It is checked here first, where its lines are known.
+func (c *planApplyCmd) Run(ctx context.Context, s *session) error {
+	text, err := os.ReadFile(c.File)
+	if err != nil {
+		return fmt.Errorf("reading the plan: %w", err)
+	}
+	p, err := planfile.Parse(c.File, text)
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		checked, err := s.api.CheckPlan(ctx, text)
+		if err != nil {
+			return err
+		}
+		if s.json() {
+			return s.encode(map[string]any{"rollout": checked.Name, "plan_hash": checked.Hash(), "plan": checked})
+		}
+		s.print("good, and not stored: "+gistOfPlan(checked), "next: rolloutctl plan apply "+c.File)
+		return nil
+	}
+	s.name, s.repeat = p.Name, "plan apply "+c.File
+	s.RequestID = cmp.Or(s.RequestID, "cli-"+rand.Text())
+	began := time.Now()
+	state, err := s.api.Plan(ctx, text, rollout.Command{Reason: s.Reason, Expect: s.ExpectRev, Request: s.RequestID})
+	if err != nil {
+		return err
+	}
+	return s.after(ctx, state, began, fmt.Sprintf("plan stored as version %d of %s: %s", state.PlanVersion, state.Name, gistOfPlan(p)))
+}
+
+type gateTestCmd struct {
+	File string `arg:"" help:"File of scenarios."`
+}
+
+// Run replays scenarios; the verdicts are the output.
+func (c *gateTestCmd) Run(s *session) error {
+	text, err := os.ReadFile(c.File)
+	if err != nil {
+		return fmt.Errorf("reading scenarios: %w", err)
+	}
+	scenarios, err := scenario.Parse(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if differs := scenario.Run(s.stdout, scenarios); differs > 0 {
+		s.errors.print(s.stderr, []string{fmt.Sprintf("%d of %d differ from what they expect", differs, len(scenarios))})
+		return ended(exitDiffers)
+	}
+	return nil
+}

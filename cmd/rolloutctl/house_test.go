@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/seed-c8cbbb61/cutover/flags"
+	"github.com/seed-c8cbbb61/cutover/gates"
+	"github.com/seed-c8cbbb61/cutover/rollout"
+	"github.com/seed-c8cbbb61/cutover/rollout/controller"
+	"github.com/seed-c8cbbb61/cutover/rollout/journal"
+	"github.com/seed-c8cbbb61/cutover/rollout/planfile"
+	"github.com/seed-c8cbbb61/cutover/web"
+)
+
+// house is a server with its controller and journal, and a world of tasks and
+// metrics whose time the script lets pass.
+type house struct {
+	controller *controller.Controller
+	fleet      *controller.Fleet
+	flags      *flags.Memory
+	metrics    *gates.Memory
+	points     []gates.Point
+	waiting    float64       // what borrow-wait measures, in ms
+	lagging    int           // tasks that do not follow their flag
+	looks      chan struct{} // one for each status that was served
+
+	mu   sync.Mutex
+	time time.Time
+}
+
+const tasks = 20
+
+// now is the world's time.
+func (h *house) now() time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.time
+}
+
+// second lets one second pass: tasks report, the metric has a point, the
+// controller looks.
+func (h *house) second(ctx context.Context) error {
+	h.mu.Lock()
+	h.time = h.time.Add(time.Second)
+	h.mu.Unlock()
+	now := h.now()
+	h.points = append(h.points, gates.Point{Start: now.Add(-time.Second), Value: h.waiting})
+	h.metrics.Tell("BorrowWait", gates.Series{Points: h.points})
+	keys, settings := h.flags.All()
+	for n := range tasks {
+		report := rollout.TaskReport{Task: fmt.Sprintf("task-%02d", n), Service: "checkout", StartedAt: now.Add(-time.Hour), SentAt: now}
+		for _, key := range keys {
+			on := settings[key].Share.Holds(key.Name, flags.TargetingKey(report.Task))
+			report.Lanes = append(report.Lanes, rollout.LaneReport{Lane: key.Name, Decided: on && n >= h.lagging})
+		}
+		if err := h.fleet.Report(ctx, report); err != nil {
+			return err
+		}
+	}
+	h.controller.Cycle(ctx, now)
+	return nil
+}
+
+// build makes a house for one script and tells the script where it is.
+func build(ctx context.Context, env *testscript.Env) (*house, error) {
+	h := &house{
+		flags: &flags.Memory{}, metrics: &gates.Memory{}, waiting: 12, looks: make(chan struct{}, 1000),
+		// Ahead of the real time, so that a look always comes after a command.
+		time: time.Now().UTC().Truncate(time.Second).Add(10 * time.Minute),
+	}
+	for _, name := range []string{"orders-db-reads", "orders-db-writes"} {
+		h.flags.Create(flags.Key{Namespace: "default", Name: name})
+	}
+	log := slog.New(slog.DiscardHandler)
+	j, err := journal.Open(ctx, "sqlite::memory:", log)
+	if err != nil {
+		return nil, err
+	}
+	h.fleet = controller.NewFleet(h.now)
+	h.controller = controller.New(controller.Options{
+		Journal: &clocked{Journal: j, now: h.now}, Flags: h.flags, Metrics: map[string]controller.Metrics{"cloudwatch": h.metrics},
+		Fleet: h.fleet, Log: log, Lead: j.Lead, Every: time.Second, ReadEvery: time.Second,
+	})
+	tokens, err := h.tokens(env)
+	if err != nil {
+		return nil, err
+	}
+	server := httptest.NewServer(h.counting(web.New(web.Options{
+		Desk: h.controller, Journal: j, Fleet: h.fleet, Plans: planfile.Parse, Tokens: tokens, Version: "v9", Log: log,
+	})))
+	env.Setenv("ROLLOUT_URL", server.URL)
+	env.Defer(func() {
+		server.Close()
+		_ = j.Close()
+	})
+	return h, nil
+}
+
+// clocked has people act in the world's time, too.
+type clocked struct {
+	*journal.Journal
+	now func() time.Time
+}
+
+func (c *clocked) Append(ctx context.Context, before rollout.State, e rollout.Event) (rollout.State, rollout.Event, error) {
+	if e.By != rollout.Controller {
+		e.At = c.now()
+	}
+	return c.Journal.Append(ctx, before, e)
+}
+
+// tokens gives each role a token, in the script's environment under its name.
+func (h *house) tokens(env *testscript.Env) (*web.Tokens, error) {
+	var entries []web.Entry
+	for _, role := range []web.Role{web.Viewer, web.Operator, web.Approver, web.Admin} {
+		plain, entry := web.NewToken("the-"+string(role), role, "")
+		env.Setenv(strings.ToUpper(string(role)), plain)
+		if role == web.Admin {
+			env.Setenv("ROLLOUT_TOKEN", plain)
+		}
+		entries = append(entries, entry)
+	}
+	path := filepath.Join(env.WorkDir, ".tokens.json")
+	if err := web.SaveTokens(path, entries); err != nil {
+		return nil, err
+	}
+	return web.LoadTokens(path)
+}
+
+// counting notes each status that was served.
+func (h *house) counting(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(w, r)
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/rollouts/orders-db") {
+			select {
+			case h.looks <- struct{}{}:
+			default: // nobody waits for them
+			}
+		}
+	})
+}
+
+// watched returns once the rollout was looked at anew, all of it after the call.
+func (h *house) watched(ctx context.Context) error {
+	for range cap(h.looks) {
+		select {
+		case <-h.looks:
+			continue
+		default:
+		}
+		break
+	}
+	for range 2 { // the first may have begun before
+		select {
+		case <-h.looks:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/seed-c8cbbb61/cutover/rollout"
+)
+
+// holds are all holds, each with its owner, reason and end.
+func (p *page) holds() []string {
+	if len(p.State.Holds) == 0 {
+		return nil
+	}
+	rows := make([][]string, 0, len(p.State.Holds))
+	for _, h := range p.State.Holds {
+		rows = append(rows, []string{
+			string(h.Kind), "by " + h.Owner, p.moment(h.At), h.Why + " (" + endOf(h.Kind) + ")",
+		})
+	}
+	return append([]string{"HOLDS"}, table("  ", rows)...)
+}
+
+// endOf says how a hold ends.
+func endOf(kind rollout.HoldKind) string {
+	switch kind {
+	case rollout.HoldPerson, rollout.HoldGate, rollout.HoldDrift:
+		return "ends by resume"
+	case rollout.HoldAll:
+		return "ends by release-all"
+	default:
+		return "ends with its cause"
+	}
+}
+
+// waits are all things that are waited for, none left out.
+func (p *page) waits() []string {
+	waits := p.allWaits()
+	if len(waits) == 0 || p.State.Phase.Ended() {
+		return nil
+	}
+	rows := make([][]string, 0, len(waits))
+	for _, w := range waits {
+		rows = append(rows, []string{string(w.Kind), w.Subject, w.Why + p.pointAge(w)})
+	}
+	lines := append([]string{"WAITS FOR"}, table("  ", rows)...)
+	if p.State.Go {
+		lines = append(lines, "  (the go is given)")
+	}
+	for _, a := range p.State.Approvals {
+		lines = append(lines, fmt.Sprintf("  (approved by %s at %s, good until %s)", a.By, p.moment(a.At), p.moment(a.Expires)))
+	}
+	return lines
+}
+
+// allWaits are the waits of the last look; before it, those that were recorded.
+// Holds have a list of their own.
+func (p *page) allWaits() []rollout.Wait {
+	waits := p.Waits
+	if len(waits) == 0 {
+		waits = p.State.Waits
+	}
+	return slices.DeleteFunc(slices.Clone(waits), func(w rollout.Wait) bool { return w.Kind == rollout.WaitHold })
+}
+
+// pointAge says how old the newest point of a gate is.
+func (p *page) pointAge(w rollout.Wait) string {
+	for i := range p.Verdicts {
+		if v := &p.Verdicts[i]; w.Kind == rollout.WaitGate && v.Gate == w.Subject && !v.Newest.IsZero() {
+			return fmt.Sprintf(" (newest point %s old)", span(v.Age))
+		}
+	}
+	return ""
+}
+
+// preflight is its report, while it is what counts.
+func (p *page) preflight() []string {
+	r := p.State.Report
+	if r == nil || p.State.Phase != rollout.Draft && p.State.Phase != rollout.Preflight && p.State.Phase != rollout.Ready {
+		return nil
+	}
+	rows := make([][]string, 0, len(r.Checks))
+	for _, c := range r.Checks {
+		rows = append(rows, p.check(c))
+	}
+	return append([]string{"PREFLIGHT"}, table("  ", rows)...)
+}
+
+// failedChecks is what keeps a draft from starting.
+func (p *page) failedChecks() []string {
+	if p.State.Phase != rollout.Draft || p.State.Report.Passed() || p.State.Report == nil {
+		return nil
+	}
+	var rows [][]string
+	for _, c := range p.State.Report.Checks {
+		if c.Result == rollout.CheckFail {
+			rows = append(rows, p.check(c))
+		}
+	}
+	return append([]string{"PREFLIGHT FAILED"}, table("  ", rows)...)
+}
+
+func (p *page) check(c rollout.Check) []string {
+	sign := map[string]string{rollout.CheckPass: p.ok, rollout.CheckWarn: p.near, rollout.CheckFail: p.bad}[c.Result]
+	return []string{cmp.Or(sign, p.unknown), c.Result, c.Name, c.Why}
+}

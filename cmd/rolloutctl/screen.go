@@ -1,0 +1,143 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// signs are what states and bars are drawn with; each differs by its shape, so
+// that nothing is said by colour alone.
+type signs struct {
+	ok, bad, present, coming, later, held, near, unknown string
+	full, light, arrow, atMost, atLeast                  string
+}
+
+func unicodeSigns() signs {
+	return signs{
+		ok: "✔", bad: "✖", present: "●", coming: "○", later: "·", held: "∥", near: "▲", unknown: "?",
+		full: "█", light: "░", arrow: "→", atMost: "≤", atLeast: "≥",
+	}
+}
+
+func asciiSigns() signs {
+	return signs{
+		ok: "+", bad: "x", present: "*", coming: "o", later: ".", held: "=", near: "!", unknown: "?",
+		full: "#", light: "-", arrow: "->", atMost: "<=", atLeast: ">=",
+	}
+}
+
+// screen is where lines go.
+type screen struct {
+	signs
+	ascii    bool
+	coloured bool
+	terminal bool
+	size     func() (width, height int)
+}
+
+// newScreen finds out what the output can show.
+func newScreen(out io.Writer, ascii bool) screen {
+	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))
+	dumb := os.Getenv("TERM") == "dumb"
+	ascii = ascii || os.Getenv("ROLLOUT_ASCII") != ""
+	s := screen{signs: unicodeSigns(), ascii: ascii || dumb || locale == "C" || locale == "POSIX"}
+	if s.ascii {
+		s.signs = asciiSigns()
+	}
+	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+		s.terminal = !dumb
+		s.size = func() (int, int) {
+			width, height, err := term.GetSize(int(file.Fd()))
+			if err != nil {
+				return 80, 24
+			}
+			return width, height
+		}
+	}
+	s.coloured = s.terminal && !s.ascii && os.Getenv("NO_COLOR") == ""
+	return s
+}
+
+// print writes lines.
+func (s *screen) print(w io.Writer, lines []string) {
+	for _, line := range lines {
+		fmt.Fprintln(w, s.paint(s.clean(line)))
+	}
+}
+
+// clean takes out what would act on the terminal: some of the text comes from
+// people and from other systems.
+func (s *screen) clean(line string) string {
+	return strings.TrimRight(strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r): // Cf: those that turn the direction of text
+			return '?'
+		case s.ascii && r > unicode.MaxASCII:
+			return '?'
+		}
+		return r
+	}, s.plain(line)), " ")
+}
+
+// plain writes the signs of others in ASCII where that is wanted.
+func (s *screen) plain(line string) string {
+	if !s.ascii {
+		return line
+	}
+	return strings.NewReplacer("≤", "<=", "≥", ">=", "→", "->", "…", "...", "–", "-", "−", "-").Replace(line)
+}
+
+// paint adds colour to signs.
+func (s *screen) paint(line string) string {
+	if !s.coloured {
+		return line
+	}
+	const red, green, yellow, blue, off = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m", "\x1b[0m"
+	return strings.NewReplacer(
+		"✔", green+"✔"+off, "✖", red+"✖"+off, "▲", yellow+"▲"+off, "∥", yellow+"∥"+off, "●", blue+"●"+off,
+	).Replace(line)
+}
+
+// table lines up columns; those whose head begins with a blank are right-aligned.
+func table(indent string, rows [][]string) []string {
+	var widths []int
+	right := map[int]bool{}
+	for i, cell := range rows[0] {
+		rows[0][i], right[i] = strings.TrimPrefix(cell, " "), strings.HasPrefix(cell, " ")
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, 0, len(rows))
+	for _, row := range rows {
+		var b strings.Builder
+		b.WriteString(indent)
+		for i, cell := range row {
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			if right[i] {
+				b.WriteString(pad + cell)
+			} else {
+				b.WriteString(cell + pad)
+			}
+		}
+		lines = append(lines, strings.TrimRight(b.String(), " "))
+	}
+	return lines
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"rolloutctl": main})
+}
+
+// TestScripts runs testdata/script: each talks to a server of its own, with the
+// real controller and journal behind it.
+func TestScripts(t *testing.T) {
+	ctx := t.Context()
+	at := func(ts *testscript.TestScript) *house { return ts.Value("house").(*house) }
+	number := func(ts *testscript.TestScript, text string) int {
+		n, err := strconv.Atoi(text)
+		ts.Check(err)
+		return n
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			h, err := build(ctx, env)
+			env.Values["house"] = h
+			env.Setenv("LC_ALL", "C.UTF-8")
+			if err != nil {
+				return err
+			}
+			plan, err := os.ReadFile("testdata/orders-db.yaml")
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(env.WorkDir+"/orders-db.yaml", plan, 0o600)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			// pass 30s: time goes by.
+			"pass": func(ts *testscript.TestScript, _ bool, args []string) {
+				d, err := time.ParseDuration(args[0])
+				ts.Check(err)
+				for range int(d / time.Second) {
+					ts.Check(at(ts).second(ctx))
+				}
+			},
+			// measure 400: what borrow-wait measures from now on, in ms.
+			"measure": func(ts *testscript.TestScript, _ bool, args []string) { at(ts).waiting = float64(number(ts, args[0])) },
+			// lag 3: so many tasks stay on the source.
+			"lag": func(ts *testscript.TestScript, _ bool, args []string) { at(ts).lagging = number(ts, args[0]) },
+			// watched: whoever watches has seen what is now.
+			"watched": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(at(ts).watched(ctx)) },
+			// put FILE TEXT: a file with one line.
+			"put": func(ts *testscript.TestScript, _ bool, args []string) {
+				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(args[1]+"\n"), 0o600))
+			},
+			// exits 3 rolloutctl …: runs a program that must end so.
+			"exits": func(ts *testscript.TestScript, _ bool, args []string) {
+				err := ts.Exec(args[1], args[2:]...)
+				code := 0
+				if end, ok := errors.AsType[*exec.ExitError](err); ok {
+					code = end.ExitCode()
+				} else {
+					ts.Check(err)
+				}
+				if want := number(ts, args[0]); code != want {
+					ts.Fatalf("%v ended with %d, want %d", args[1:], code, want)
+				}
+			},
+		},
+	})
+}

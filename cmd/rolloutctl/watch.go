@@ -1,0 +1,214 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/seed-c8cbbb61/cutover/gates"
+	"github.com/seed-c8cbbb61/cutover/rollout"
+	"github.com/seed-c8cbbb61/cutover/web/client"
+)
+
+// watch shows a rollout until it rests or the person goes. A server that does
+// not answer is said, and asked again.
+func (s *session) watch(ctx context.Context, name string, every time.Duration) error {
+	show := s.viewer()
+	ticks := time.NewTicker(every)
+	defer ticks.Stop()
+	var silent time.Time
+	for {
+		status, err := s.api.Status(ctx, name)
+		silence, silentNow := errors.AsType[*client.Unreachable](err)
+		switch {
+		case ctx.Err() != nil:
+			return s.leave(name)
+		case silentNow:
+			if silent.IsZero() {
+				silent = time.Now()
+			}
+			show.silent(silence, time.Since(silent))
+		case err != nil:
+			return err
+		default:
+			silent = time.Time{}
+			show.status(&status)
+			if end, over := rested(status.State.Phase); over {
+				return end
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return s.leave(name)
+		case <-ticks.C:
+		}
+	}
+}
+
+// rested reports whether there is nothing more to watch, and how that ends.
+func rested(phase rollout.Phase) (error, bool) {
+	switch phase {
+	case rollout.RolledBack:
+		return ended(exitRolledBack), true
+	case rollout.Completed, rollout.Withdrawn:
+		return nil, true
+	default:
+		return nil, false
+	}
+}
+
+// leave says that only the watching is over.
+func (s *session) leave(name string) error {
+	s.errors.print(s.stderr, []string{"stopped watching; " + name + " goes on", "next: rolloutctl status " + name})
+	return ended(exitInterrupted)
+}
+
+// viewer shows one status after another.
+type viewer interface {
+	status(*rollout.Status)
+	silent(why error, since time.Duration)
+}
+
+func (s *session) viewer() viewer {
+	switch {
+	case s.json():
+		return &objects{session: s}
+	case s.screen.terminal:
+		return &drawing{session: s}
+	default:
+		return &lines{session: s}
+	}
+}
+
+// objects writes a status as one line of JSON for each change.
+type objects struct {
+	*session
+	last string
+}
+
+func (o *objects) status(status *rollout.Status) {
+	if is := gist(status); is != o.last {
+		o.last = is
+		_ = json.NewEncoder(o.stdout).Encode(view{Status: *status, NextSteps: commands(nextSteps(status))})
+	}
+}
+
+func (o *objects) silent(error, time.Duration) {}
+
+// lines writes a line of text for each change.
+type lines struct {
+	*session
+	last string
+}
+
+func (l *lines) status(status *rollout.Status) { l.line(gist(status)) }
+
+func (l *lines) silent(why error, _ time.Duration) { l.line("no answer, asking again: " + why.Error()) }
+
+func (l *lines) line(text string) {
+	if text != l.last {
+		l.last = text
+		l.print(time.Now().In(l.zone).Format(time.RFC3339) + " " + text)
+	}
+}
+
+// gist is a status in a line, without what changes by itself as time goes by.
+func gist(status *rollout.Status) string {
+	s := &status.State
+	parts := []string{s.Name, "state=" + string(s.Phase)}
+	for i := range s.Lanes {
+		part := fmt.Sprintf("%s=%d", s.Lanes[i].Name, int(s.Lanes[i].Intended))
+		if i < len(status.Lanes) {
+			part += fmt.Sprintf("/%d/%d", int(status.Lanes[i].Published), int(status.Lanes[i].Tasks.Share))
+		}
+		parts = append(parts, part)
+	}
+	allowed := 0
+	for _, v := range status.Verdicts {
+		if v.Allows() {
+			allowed++
+		}
+	}
+	parts = append(parts, fmt.Sprintf("gates=%d/%d", allowed, len(status.Verdicts)))
+	for _, v := range status.Verdicts {
+		if v.Result == gates.Fail || v.Breach {
+			parts = append(parts, "breach="+v.Gate)
+		}
+	}
+	for _, h := range s.Holds {
+		parts = append(parts, "hold="+string(h.Kind))
+	}
+	for _, w := range status.Waits {
+		parts = append(parts, strings.TrimSuffix("waits="+string(w.Kind)+":"+w.Subject, ":"))
+	}
+	if status.Away != "" {
+		parts = append(parts, "journal=away")
+	}
+	parts = append(parts, fmt.Sprintf("rev=%d", s.Version))
+	if s.Why != "" && (s.Phase == rollout.Held || s.Phase == rollout.RolledBack || s.Phase.Lowering()) {
+		parts = append(parts, fmt.Sprintf("why=%q", s.Why))
+	}
+	return strings.Join(parts, " ")
+}
+
+// drawing draws a status over the one before.
+type drawing struct {
+	*session
+	shown *page
+	drawn int // lines that are on the screen
+}
+
+func (d *drawing) status(status *rollout.Status) {
+	d.shown = d.page(status)
+	d.draw("Ctrl-C stops watching; the rollout goes on")
+}
+
+func (d *drawing) silent(why error, since time.Duration) {
+	d.draw(fmt.Sprintf("%s no answer for %s, asking again: %v", d.screen.near, span(since), why))
+}
+
+// draw puts the frame and a last line on the screen, cut to what fits: a line
+// that wraps or scrolls could not be drawn over.
+func (d *drawing) draw(last string) {
+	width, height := d.screen.size()
+	frame := append(d.fit(max(height-2, 1)), last)
+	var b strings.Builder
+	if d.drawn > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA", d.drawn)
+	}
+	for _, line := range frame {
+		b.WriteString("\r\x1b[2K" + d.screen.paint(cut(d.screen.clean(line), width-1)) + "\n")
+	}
+	b.WriteString("\x1b[J")
+	d.drawn = len(frame)
+	_, _ = io.WriteString(d.stdout, b.String())
+}
+
+// fit returns as much as there is room for.
+func (d *drawing) fit(room int) []string {
+	if d.shown == nil {
+		return nil
+	}
+	frame := d.shown.whole()
+	if len(frame) > room {
+		frame = d.shown.small()
+	}
+	if more := len(frame) - room; more > 0 {
+		frame = append(frame[:room-1], fmt.Sprintf("… %s: make the terminal higher", count(more+1, "more line", "more lines")))
+	}
+	return frame
+}
+
+// cut shortens a line to a width.
+func cut(line string, width int) string {
+	if utf8.RuneCountInString(line) <= width || width < 1 {
+		return line
+	}
+	runes := []rune(line)
+	return string(runes[:width-1]) + "…"
+}
