@@ -51,7 +51,7 @@ func (m Metric) ID() string {
 	slices.Sort(names)
 	for _, name := range names {
 		b.WriteByte(0)
-		b.WriteString(name + "=" + m.Dimensions[name])
+		b.WriteString(name + "\x00" + m.Dimensions[name])
 	}
 	return b.String()
 }

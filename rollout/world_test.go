@@ -333,6 +333,7 @@ func (w *world) command(c rollout.Command) error {
 
 // lead makes a process the leader of a new epoch; the former one lives on as a zombie.
 func (w *world) lead() {
+	w.forget()
 	if w.me.epoch > 0 {
 		old := w.me
 		w.zombie = &old
@@ -342,14 +343,20 @@ func (w *world) lead() {
 	w.me.state = w.journal
 }
 
+// forget is what becomes of a way down that was neither recorded nor written.
+func (w *world) forget() {
+	if w.me.base == nil {
+		return
+	}
+	w.needPerson = w.onRecord
+	for l := range w.store {
+		w.needPerson = w.needPerson || w.store[l].Share < w.journal.Lanes[l].Confirmed
+	}
+}
+
 // crash forgets all that is not in the journal.
 func (w *world) crash() {
-	if w.me.base != nil { // what was neither recorded nor written is forgotten
-		w.needPerson = w.onRecord
-		for l := range w.store {
-			w.needPerson = w.needPerson || w.store[l].Share < w.journal.Lanes[l].Confirmed
-		}
-	}
+	w.forget()
 	w.me.state, w.me.base, w.me.wrote = w.journal, nil, nil
 	if w.journalUp {
 		zombie := w.zombie

@@ -70,7 +70,7 @@ func New(o Options) *Controller {
 	o.Every = orElse(o.Every, 10*time.Second)
 	o.ReadEvery = orElse(o.ReadEvery, 30*time.Second)
 	o.Patience = orElse(o.Patience, 800*time.Millisecond)
-	return &Controller{Options: o, seats: map[string]*seat{}, series: newCache(), poke: make(chan struct{}, 1)}
+	return &Controller{Options: o, seats: map[string]*seat{}, series: newCache(o.ReadEvery), poke: make(chan struct{}, 1)}
 }
 
 func orElse(d, otherwise time.Duration) time.Duration {

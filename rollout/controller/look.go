@@ -84,17 +84,17 @@ func (p pass) judge(seen *rollout.Seen) {
 	bake, measured := time.Duration(0), false
 	for i := range s.Plan.Gates {
 		g := &s.Plan.Gates[i]
-		series := p.seriesOf(g)
+		series, at := p.seriesOf(g)
 		from, counts := s.JudgeFrom(g)
 		if !counts {
 			seen.Verdicts[i] = gates.Verdict{Gate: g.Name, Result: gates.Inconclusive, Cause: gates.NoData, Unit: g.Metric.Unit, Why: "its points count from settle on"}
 		} else {
-			seen.Verdicts[i] = gates.Judge(*g, series, from, p.now)
+			seen.Verdicts[i] = gates.Judge(*g, series, from, at)
 		}
 		if s.Settled.IsZero() {
 			continue
 		}
-		length := time.Duration(gates.Judge(*g, series, s.Settled, p.now).Complete) * g.Metric.Period
+		length := time.Duration(gates.Judge(*g, series, s.Settled, at).Complete) * g.Metric.Period
 		if !measured || length < bake {
 			bake, measured = length, true
 		}
@@ -103,12 +103,13 @@ func (p pass) judge(seen *rollout.Seen) {
 	seen.Blind = p.blind(seen)
 }
 
-// seriesOf returns the series of a gate: of the fleet, or what was read last.
-func (p pass) seriesOf(g *gates.Gate) gates.Series {
+// seriesOf returns the series of a gate, of the fleet or what was read last, and
+// the moment that it is known at.
+func (p pass) seriesOf(g *gates.Gate) (gates.Series, time.Time) {
 	if g.Source == tasksSource {
-		return p.Fleet.series(p.seat.state.Plan, g.Metric, p.since(g), p.now)
+		return p.Fleet.series(p.seat.state.Plan, g.Metric, p.since(g), p.now), p.now
 	}
-	return p.series.of(g)
+	return p.series.of(g, p.now)
 }
 
 // since returns from when on points of a gate may be asked for.
@@ -160,8 +161,8 @@ func (p pass) check(ctx context.Context, seen *rollout.Seen) *rollout.Report {
 	}
 	for i := range s.Plan.Gates {
 		g := &s.Plan.Gates[i]
-		series := p.seriesOf(g)
-		facts.Verdicts = append(facts.Verdicts, gates.Judge(*g, series, p.since(g), p.now))
+		series, at := p.seriesOf(g)
+		facts.Verdicts = append(facts.Verdicts, gates.Judge(*g, series, p.since(g), at))
 		facts.Notes = append(facts.Notes, series.Note)
 	}
 	return preflight.Check(s.Plan, &facts)

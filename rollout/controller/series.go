@@ -13,6 +13,8 @@ import (
 // cache keeps what was read of each metric, so that a read asks for what is new.
 // Reads go on beside the cycles: a source that hangs keeps no guard waiting.
 type cache struct {
+	every time.Duration // the time between two reads while a share > 0
+
 	mu      sync.Mutex
 	entries map[string]*entry // by source and metric
 	reading map[string]bool   // sources
@@ -23,6 +25,7 @@ type cache struct {
 type entry struct {
 	series gates.Series
 	from   time.Time // what was asked for at first
+	at     time.Time // when it was read last: what came to pass since is not in it
 }
 
 // overlap is how many buckets are read again: the newest ones may still change.
@@ -34,22 +37,32 @@ const readBudget = 500 * time.Millisecond
 // longestLookBack bounds what is asked for after a restart.
 const longestLookBack = 8 * 24 * time.Hour
 
-func newCache() *cache {
-	return &cache{entries: map[string]*entry{}, reading: map[string]bool{}, lastly: map[string]time.Time{}}
+func newCache(every time.Duration) *cache {
+	return &cache{every: every, entries: map[string]*entry{}, reading: map[string]bool{}, lastly: map[string]time.Time{}}
 }
 
 func entryKey(source string, m gates.Metric) string { return source + "\x00" + m.ID() }
 
-// of returns what is known of a gate's metric.
-func (c *cache) of(g *gates.Gate) gates.Series {
+// of returns what is known of a gate's metric, and the moment that it is known
+// at: a bucket that was due since then is not missing, it was not asked for.
+func (c *cache) of(g *gates.Gate, now time.Time) (gates.Series, time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.entries[entryKey(g.Source, g.Metric)]
 	if e == nil {
-		return gates.Series{Cause: gates.NoData, Note: "not read yet"}
+		return gates.Series{Cause: gates.NoData, Note: notRead}, now
 	}
-	return e.series
+	series := e.series
+	if series.Cause == "" && now.Sub(e.at) > stale*max(g.Metric.Period, c.every) {
+		series.Cause, series.Note = gates.Stale, "last read "+e.at.Format(time.TimeOnly)+" UTC"
+	}
+	return series, e.at
 }
+
+const (
+	notRead = "not read yet"
+	stale   = 2 // periods, or reads that are due, after which what was read is too old to judge by
+)
 
 // wait returns when no read goes on any more.
 func (c *cache) wait() { c.done.Wait() }
@@ -195,12 +208,12 @@ func (c *Controller) read(ctx context.Context, source string, wants map[string]w
 		if i < len(series) {
 			got = series[i]
 		}
-		c.series.merge(entryKey(source, m), got, wants[m.ID()].from)
+		c.series.merge(entryKey(source, m), got, wants[m.ID()].from, now)
 	}
 }
 
 // merge adds points to what is known, the newer value of a bucket winning.
-func (c *cache) merge(key string, got gates.Series, from time.Time) {
+func (c *cache) merge(key string, got gates.Series, from, at time.Time) {
 	e := c.entries[key]
 	if e == nil {
 		e = &entry{from: from}
@@ -221,5 +234,5 @@ func (c *cache) merge(key string, got gates.Series, from time.Time) {
 			merged = append(merged, p)
 		}
 	}
-	e.series = gates.Series{Points: slices.Clip(merged), Cause: got.Cause, Note: got.Note}
+	e.series, e.at = gates.Series{Points: slices.Clip(merged), Cause: got.Cause, Note: got.Note}, at
 }
