@@ -35,6 +35,7 @@ type fleet struct {
 	desk    *client.Client
 	on      [2]atomic.Int64 // tasks on the target, by lane
 	heard   sync.WaitGroup  // until every task has reported once
+	waited  atomic.Bool     // somebody had to wait for a connection
 	calm    atomic.Bool     // it has come to its end, and asks less often
 	started time.Time
 }
@@ -167,6 +168,7 @@ func (f *fleet) publish(ctx context.Context, metrics *cloudwatchtest.Server) err
 				metrics.Set(metric("DatabaseConnections"), gates.Point{Start: at, Value: float64(min(wanted, allowed))})
 			}
 			if wanted > allowed {
+				f.waited.Store(true)
 				metrics.Set(metric("DatabaseConnectionsBorrowLatency"), gates.Point{Start: at, Value: 6e6})
 			}
 		}

@@ -127,7 +127,11 @@ func (s *screen) end(status *rollout.Status, f *fleet) {
 				proven = e.At
 			}
 		}
-		fmt.Fprintf(s.w, "   => rolled back by itself: %.1f s from the decision until every task was proven back on the source. Nobody had to wait for a connection.\n",
-			proven.Sub(lowered).Seconds())
+		felt := "Nobody had to wait for a connection."
+		if f.waited.Load() {
+			felt = "Some had to wait for a connection until then."
+		}
+		fmt.Fprintf(s.w, "   => rolled back by itself: %.1f s from the decision until every task was proven back on the source. %s\n",
+			proven.Sub(lowered).Seconds(), felt)
 	}
 }
