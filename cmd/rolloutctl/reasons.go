@@ -28,7 +28,7 @@ func endOf(kind rollout.HoldKind) string {
 	case rollout.HoldPerson, rollout.HoldGate, rollout.HoldDrift:
 		return "ends by resume"
 	case rollout.HoldAll:
-		return "ends by release-all"
+		return "ends by release-all, over the API"
 	default:
 		return "ends with its cause"
 	}
