@@ -46,8 +46,8 @@ needed() {
 	command -v gcc >/dev/null || echo gcc # the race detector needs it
 	[ -e /usr/include/stdlib.h ] || echo libc6-dev
 	command -v mariadbd >/dev/null || [ -x /usr/sbin/mariadbd ] || echo mariadb-server-core
-	# A python3 from elsewhere may come first in PATH and lack what Debian's has.
-	python3 -c 'import boto3' 2>/dev/null || /usr/bin/python3 -c 'import boto3' 2>/dev/null || echo python3-boto3
+	# Debian's own: another python3 in PATH does not see Debian's packages.
+	/usr/bin/python3 -c 'import boto3' 2>/dev/null || echo python3-boto3
 }
 
 install_missing() {
