@@ -12,6 +12,10 @@ var (
 
 	// ErrConflict says that the rollout has gone on since it was read.
 	ErrConflict = errors.New("the rollout has gone on meanwhile")
+
+	// ErrAway says that the journal cannot be reached, so that nothing but a
+	// rollback is obeyed. Callers join what went wrong; people are told this alone.
+	ErrAway = errors.New("the journal is away: nothing rises, and only rollback is obeyed")
 )
 
 // Refusal says why a command cannot be obeyed now, and what can be done instead.

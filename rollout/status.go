@@ -16,8 +16,9 @@ type Status struct {
 	Bake     time.Duration   `json:"bake"`     // complete, settled data at the present shares
 	Waits    []Wait          `json:"waits"`    // all reasons why nothing moves now
 	Looked   time.Time       `json:"looked,omitzero"`
-	Next     time.Time       `json:"next,omitzero"`  // when the controller looks again
-	Away     string          `json:"away,omitempty"` // why the journal cannot be reached
+	LookedAt uint64          `json:"looked_at,omitempty"` // the version that the cycle came to: waits are of that one
+	Next     time.Time       `json:"next,omitzero"`       // when the controller looks again
+	Away     string          `json:"away,omitempty"`      // why the journal cannot be reached
 }
 
 // LaneStatus is one lane: what is intended, published and observed.

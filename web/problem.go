@@ -39,6 +39,7 @@ const (
 	InvalidPlan      Code = "invalid_plan"      // 422: all that is wrong is listed
 	TooManyFailures  Code = "too_many_failures" // 429: of tokens, from one address
 	Internal         Code = "internal"          // 500: a fault of ours
+	Away             Code = "away"              // 503: the journal cannot be reached; only rollback is obeyed
 	Timeout          Code = "timeout"           // 504: the outcome is unknown
 )
 
@@ -80,6 +81,8 @@ func status(err error) Problem {
 		return Problem{Status: http.StatusConflict, Code: LockedByOther, Detail: locked.Error()}
 	case errors.As(err, &invalid):
 		return Problem{Status: http.StatusUnprocessableEntity, Code: InvalidPlan, Detail: invalid.Error(), Problems: invalid}
+	case errors.Is(err, rollout.ErrAway):
+		return Problem{Status: http.StatusServiceUnavailable, Code: Away, Detail: rollout.ErrAway.Error() + ". Flags stay as they are, and tasks go on"}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return Problem{Status: http.StatusGatewayTimeout, Code: Timeout, Detail: "no answer in time; what was asked for may or may not have been done. Look again, or ask again with the same Idempotency-Key"}
 	default:

@@ -19,7 +19,7 @@ func (s *server) list(ctx context.Context, c *call) (answer, error) {
 	}
 	states, err := s.Journal.States(ctx)
 	if err != nil {
-		return answer{}, fmt.Errorf("listing rollouts: %w", err)
+		return answer{}, fmt.Errorf("listing rollouts: %w: %w", rollout.ErrAway, err)
 	}
 	states = append([]rollout.State{}, states...) // an empty list is a list, too
 	slices.SortFunc(states, func(a, b rollout.State) int { return strings.Compare(a.Name, b.Name) })
@@ -61,7 +61,7 @@ func (s *server) events(ctx context.Context, c *call) (answer, error) {
 	}
 	events, err := s.Journal.Events(ctx, c.name(), after, int(limit))
 	if err != nil {
-		return answer{}, fmt.Errorf("reading events of %s: %w", c.name(), err)
+		return answer{}, fmt.Errorf("reading events of %s: %w: %w", c.name(), rollout.ErrAway, err)
 	}
 	next := after
 	if len(events) > 0 {
@@ -80,7 +80,7 @@ func (s *server) exists(ctx context.Context, c *call, after uint64) error {
 	}
 	first, err := s.Journal.Events(ctx, c.name(), 0, 1)
 	if err != nil {
-		return fmt.Errorf("reading events of %s: %w", c.name(), err)
+		return fmt.Errorf("reading events of %s: %w: %w", c.name(), rollout.ErrAway, err)
 	}
 	if len(first) == 0 {
 		return rollout.ErrNotFound

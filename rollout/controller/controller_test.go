@@ -140,7 +140,7 @@ func TestNothingRisesWhileTheJournalIsAway(t *testing.T) {
 		if h.share(0) != 25 {
 			t.Errorf("the share went from 25%% to %v", h.share(0))
 		}
-		if _, err := h.Do(t.Context(), "orders", rollout.Command{Verb: rollout.HoldIt, By: "ann"}); !errors.Is(err, errAway) {
+		if _, err := h.Do(t.Context(), "orders", rollout.Command{Verb: rollout.HoldIt, By: "ann"}); !errors.Is(err, rollout.ErrAway) {
 			t.Errorf("a hold that cannot be recorded: %v", err)
 		}
 		stopped.away.Store(false)
@@ -249,6 +249,22 @@ func TestAnotherHandThatLowersIsObeyed(t *testing.T) {
 		if h.share(0) != 0 {
 			t.Errorf("the kill was undone: %v", h.share(0))
 		}
+	})
+}
+
+func TestARetryAfterABreachStartsAnew(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t)
+		h.begin()
+		h.at(0, 25, time.Hour)
+		time.Sleep(time.Minute)
+		h.metrics.tell(412)
+		h.at(0, 0, 3*time.Minute)
+		h.metrics.tell(1)
+		h.until(rollout.RolledBack, 10*time.Minute)
+		time.Sleep(20 * time.Minute)
+		h.do(rollout.Retry)
+		h.until(rollout.Soaking, 2*time.Hour)
 	})
 }
 

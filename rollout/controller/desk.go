@@ -18,7 +18,7 @@ func (c *Controller) Plan(ctx context.Context, p *rollout.Plan, cmd rollout.Comm
 	switch {
 	case errors.Is(err, rollout.ErrNotFound):
 	case err != nil:
-		return rollout.State{}, err
+		return rollout.State{}, fmt.Errorf("%w: %w", rollout.ErrAway, err)
 	case before.Phase != rollout.Draft:
 		return before, rollout.Refusal(fmt.Sprintf("rollout %s is %s; its plan can only be replaced while it is a draft", p.Name, before.Phase))
 	case cmd.Expect != 0 && cmd.Expect != before.Version:
@@ -114,13 +114,13 @@ func (c *Controller) refused(ctx context.Context, s rollout.State, cmd rollout.C
 // withoutJournal obeys a rollback on the last folded state; nothing else is.
 func (c *Controller) withoutJournal(ctx context.Context, name string, cmd rollout.Command, away error) (rollout.State, error) {
 	if cmd.Verb != rollout.Rollback {
-		return rollout.State{}, fmt.Errorf("the journal is away, only rollback is obeyed: %w", away)
+		return rollout.State{}, fmt.Errorf("%w: %w", rollout.ErrAway, away)
 	}
 	s := c.seat(name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.state.Plan == nil {
-		return rollout.State{}, fmt.Errorf("the journal is away, and rollout %s is not known without it: %w", name, away)
+		return rollout.State{}, fmt.Errorf("rollout %s is not known without the journal: %w: %w", name, rollout.ErrAway, away)
 	}
 	e, err := rollout.Obey(&s.state, &cmd, time.Now().UTC())
 	if err != nil {
@@ -143,11 +143,11 @@ func (c *Controller) Status(ctx context.Context, name string) (rollout.Status, e
 	defer s.mu.Unlock()
 	if err != nil || s.base != nil {
 		if s.state.Plan == nil {
-			return rollout.Status{}, fmt.Errorf("the journal is away, and rollout %s is not known without it: %w", name, err)
+			return rollout.Status{}, fmt.Errorf("rollout %s is not known without the journal: %w: %w", name, rollout.ErrAway, err)
 		}
 		state = s.state
 	}
-	status := rollout.Status{State: state, Verdicts: s.seen.Verdicts, Bake: s.seen.Bake, Waits: s.rest, Looked: s.at}
+	status := rollout.Status{State: state, Verdicts: s.seen.Verdicts, Bake: s.seen.Bake, Waits: s.rest, Looked: s.at, LookedAt: s.version}
 	if !s.at.IsZero() {
 		status.Next = s.at.Add(c.Every)
 	}

@@ -162,7 +162,8 @@ func (p pass) check(ctx context.Context, seen *rollout.Seen) *rollout.Report {
 	for i := range s.Plan.Gates {
 		g := &s.Plan.Gates[i]
 		series, at := p.seriesOf(g)
-		facts.Verdicts = append(facts.Verdicts, gates.Judge(*g, series, p.since(g), at))
+		// Of the last while only: what a former attempt met is over.
+		facts.Verdicts = append(facts.Verdicts, gates.Judge(*g, series, recent(g, p.now), at))
 		facts.Notes = append(facts.Notes, series.Note)
 	}
 	return preflight.Check(s.Plan, &facts)

@@ -44,6 +44,7 @@ func (p pass) run(ctx context.Context) {
 		p.seat.lastBake = p.now
 	}
 	p.seat.seen, p.seat.rest, p.seat.at, p.seat.away = seen, rest, p.now, p.away
+	p.seat.version = p.seat.state.Version
 }
 
 // comeBack tells the journal, once it is back, what was lowered without it.

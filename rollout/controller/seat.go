@@ -25,6 +25,8 @@ type seat struct {
 	rest []rollout.Wait
 	at   time.Time
 	away error
+
+	version uint64 // that the last cycle came to
 }
 
 // laneView is what was seen of a lane before.

@@ -67,9 +67,14 @@ const (
 // wait returns when no read goes on any more.
 func (c *cache) wait() { c.done.Wait() }
 
+// recent returns when a gate's last while began: a dozen periods that are due.
+func recent(g *gates.Gate, now time.Time) time.Time {
+	return now.Add(-12*g.Metric.Period - g.Delay)
+}
+
 // neededFrom returns from when on the points of a gate are needed.
 func neededFrom(s *rollout.State, g *gates.Gate, now time.Time) time.Time {
-	from := now.Add(-12*g.Metric.Period - g.Delay)
+	from := recent(g, now)
 	if at, counts := s.JudgeFrom(g); counts && at.Before(from) {
 		from = at
 	}
