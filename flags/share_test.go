@@ -56,9 +56,12 @@ func TestCohortsNest(t *testing.T) {
 }
 
 func TestParseShare(t *testing.T) {
-	for text, want := range map[string]flags.Share{"0": 0, "0%": 0, "25%": 25, " 25 % ": 25, "100": 100} {
-		if got, err := flags.ParseShare(text); err != nil || got != want {
-			t.Errorf("%q: got %v, %v, want %v", text, got, err, want)
+	for _, test := range []struct {
+		text string
+		want flags.Share
+	}{{"0", 0}, {"0%", 0}, {"25%", 25}, {" 25 % ", 25}, {"100", 100}} {
+		if got, err := flags.ParseShare(test.text); err != nil || got != test.want {
+			t.Errorf("%q: got %v, %v, want %v", test.text, got, err, test.want)
 		}
 	}
 	for _, text := range []string{"", "%", "-1%", "101%", "0.5%", "25%%%", "all", "1e2"} {

@@ -12,7 +12,7 @@ import (
 
 // evaluations bounds how often what is served is looked at: Flipt v1's cache and
 // v2's snapshot may lag behind the flag for a moment.
-const evaluations = 6
+const evaluations = 8
 
 // served evaluates tasks on both sides of a flag's threshold, as Flipt does for applications.
 func (s *Store) served(ctx context.Context, key flags.Key, f found) error {

@@ -187,11 +187,12 @@ func (s *Store) ask(ctx context.Context) (server, error) {
 }
 
 // pause waits a little longer after each attempt, and not always equally long, so
-// that writers who met once do not meet again.
+// that writers who met once do not meet again. At first it is hardly a pause: who
+// has just written is busy reading back.
 func pause(ctx context.Context, attempt int) error {
-	const first, longest = 20 * time.Millisecond, 500 * time.Millisecond
+	const first, longest = 5 * time.Millisecond, 500 * time.Millisecond
 	wait := min(first<<min(attempt, 10), longest)
-	timer := time.NewTimer(wait/2 + rand.N(wait)) //nolint:gosec // jitter
+	timer := time.NewTimer(wait/2 + rand.N(wait))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -18,16 +18,14 @@ var (
 	ErrNotServed = errors.New("the write is stored, but not what is served")
 )
 
-// attempts bounds how often a write is tried; its deadline usually does before.
-const attempts = 12
-
-// Write obeys a change, and returns the setting that it read back. Only after
-// [flags.ErrChanged], [flags.ErrStaleEpoch], [flags.ErrForeign] or
-// [flags.ErrNotFound] is it certain that nothing was written.
+// Write obeys a change, and returns the setting that it read back. A conditional
+// change has certainly not been written after [flags.ErrChanged],
+// [flags.ErrStaleEpoch], [flags.ErrForeign] or [flags.ErrNotFound]; after any
+// other error it may have been, or may be yet.
 //
 // A conditional write that Flipt v2 refused because other flags have moved the
-// branch is tried again; a lowering to 0 and an unconditional fence are, whatever
-// went wrong. Nothing else is ever sent twice.
+// branch is tried again until the deadline; a lowering to 0 and an unconditional
+// fence are, whatever went wrong. Nothing else is ever sent twice.
 func (s *Store) Write(ctx context.Context, key flags.Key, change flags.Change) (flags.Setting, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.deadline)
 	defer cancel()
@@ -39,7 +37,7 @@ func (s *Store) Write(ctx context.Context, key flags.Key, change flags.Change) (
 		if err == nil {
 			return setting, nil
 		}
-		if attempt == attempts || !again(err, change) || pause(ctx, attempt) != nil {
+		if !again(err, change) || pause(ctx, attempt) != nil {
 			return setting, fmt.Errorf("writing flag %s: %w", key, err)
 		}
 	}

@@ -22,6 +22,8 @@ type Hand struct {
 
 // Real returns the server of a generation that the environment names for tests, by
 // FLIPT_TEST_V1 or FLIPT_TEST_V2 and FLIPT_TEST_TOKEN, and whether it names one.
+// Packages that share a v2 server should be tested one after another (go test
+// -p 1): each moves the branch under the others, which then have to try again.
 func Real(version Version, getenv func(string) string) (Hand, bool) {
 	address := getenv(fmt.Sprintf("FLIPT_TEST_V%d", version))
 	return Hand{URL: address, Token: getenv("FLIPT_TEST_TOKEN"), Version: version}, address != ""

@@ -2,8 +2,7 @@ package flipttest
 
 import (
 	"bytes"
-	"context"
-	"crypto/sha1" //nolint:gosec // Flipt's revisions are git's.
+	"crypto/sha1"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -62,7 +61,7 @@ func NewServer(version Version, token string) (*Server, error) {
 		changed: make(chan struct{}),
 	}
 	s.advance()
-	listener, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		return nil, fmt.Errorf("starting a flipt stand-in: %w", err)
 	}
@@ -181,7 +180,7 @@ func (s *Server) commit(edit func(*state) error) error {
 // advance moves the head and tells whoever watches.
 func (s *Server) advance() {
 	s.commits++
-	sum := sha1.Sum(fmt.Appendf(nil, "%s %d %d", s.head, s.commits, time.Now().UnixNano())) //nolint:gosec
+	sum := sha1.Sum(fmt.Appendf(nil, "%s %d %d", s.head, s.commits, time.Now().UnixNano()))
 	s.head = hex.EncodeToString(sum[:])
 	close(s.changed)
 	s.changed = make(chan struct{})

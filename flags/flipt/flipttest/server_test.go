@@ -99,10 +99,16 @@ func TestTheStreamOfV2SendsWhatIsAndWhatChanges(t *testing.T) {
 			return message.Result.Flags[0].Rollouts[0].Threshold.Percentage, message.Result.Digest
 		}
 		before, was := next()
+		flagAt(t, hand, 0) // in another namespace: not told here
 		set(t, hand, key, 10)
 		after, is := next()
 		if before != 1 || after != 10 || was == is || len(is) != 40 {
 			t.Errorf("the stream told %v %% (%s), then %v %% (%s)", before, was, after, is)
+		}
+		lines = bufio.NewScanner(get(ctx, t, hand, path+"?digest="+is, "").Body)
+		set(t, hand, key, 50)
+		if first, _ := next(); first != 50 {
+			t.Errorf("a stream that knows 10 %% told %v %% first", first)
 		}
 	})
 }

@@ -55,65 +55,85 @@ func set(t *testing.T, hand flipttest.Hand, key flags.Key, percentage float64) {
 // In bucket 8: on from 9 % on.
 const entity = "task-2"
 
-func TestTrapsOfV2(t *testing.T) {
-	put := func(t *testing.T, hand flipttest.Hand, status int, key flags.Key, percentage int, revision string) string {
-		t.Helper()
-		answer := ask(t, hand, status, http.MethodPut, hand.ResourcesPath(key.Namespace), resource(key, percentage, revision))
-		text, _ := answer["revision"].(string)
-		return text
+// head reads the revision of the branch.
+func head(t *testing.T, hand flipttest.Hand, key flags.Key) string {
+	t.Helper()
+	text, _ := ask(t, hand, http.StatusOK, http.MethodGet, hand.FlagPath(key), nil)["revision"].(string)
+	return text
+}
+
+// put writes a whole flag on the head of the branch, however often others move
+// it, and returns the revision before and after.
+func put(t *testing.T, hand flipttest.Hand, key flags.Key, request map[string]any) (before, after string) {
+	t.Helper()
+	for {
+		before = head(t, hand, key)
+		request["revision"] = before
+		status, text, err := hand.Do(t.Context(), http.MethodPut, hand.ResourcesPath(key.Namespace), request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status == http.StatusConflict {
+			continue
+		}
+		var answer struct{ Revision string }
+		if err := json.Unmarshal(text, &answer); err != nil || status != http.StatusOK {
+			t.Fatalf("answered %d: %s", status, text)
+		}
+		return before, answer.Revision
 	}
-	head := func(t *testing.T, hand flipttest.Hand, key flags.Key) string {
+}
+
+func TestTrapsOfV2(t *testing.T) {
+	overwrite := func(t *testing.T, hand flipttest.Hand, status int, key flags.Key, percentage int, revision string) {
 		t.Helper()
-		text, _ := ask(t, hand, http.StatusOK, http.MethodGet, hand.FlagPath(key), nil)["revision"].(string)
-		return text
+		ask(t, hand, status, http.MethodPut, hand.ResourcesPath(key.Namespace), resource(key, percentage, revision))
 	}
 	for name, test := range map[string]func(*testing.T, flipttest.Hand){
 		"a PUT without rollouts wipes them, and an enabled flag is then on for all": func(t *testing.T, hand flipttest.Hand) {
 			key := flagAt(t, hand, 0)
-			bare := resource(key, 0, head(t, hand, key))
+			bare := resource(key, 0, "")
 			flag := bare["payload"].(map[string]any)
 			delete(flag, "rollouts")
 			flag["enabled"] = true
-			ask(t, hand, http.StatusOK, http.MethodPut, hand.ResourcesPath(key.Namespace), bare)
+			put(t, hand, key, bare)
 			if !on(t, hand, key, entity) {
 				t.Error("the flag is not on for all")
 			}
 		},
 		"a stale revision is refused": func(t *testing.T, hand flipttest.Hand) {
 			key := flagAt(t, hand, 0)
-			stale := head(t, hand, key)
-			put(t, hand, http.StatusOK, key, 10, stale)
-			put(t, hand, http.StatusConflict, key, 50, stale)
+			stale, _ := put(t, hand, key, resource(key, 10, ""))
+			overwrite(t, hand, http.StatusConflict, key, 50, stale)
 		},
 		"an empty revision overwrites": func(t *testing.T, hand flipttest.Hand) {
 			key := flagAt(t, hand, 0)
-			put(t, hand, http.StatusOK, key, 10, "")
+			overwrite(t, hand, http.StatusOK, key, 10, "")
 			if !on(t, hand, key, entity) {
 				t.Error("nothing was written")
 			}
 		},
 		"a malformed revision overwrites": func(t *testing.T, hand flipttest.Hand) {
 			key := flagAt(t, hand, 0)
-			put(t, hand, http.StatusOK, key, 10, "not-a-hash")
+			overwrite(t, hand, http.StatusOK, key, 10, "not-a-hash")
 			if !on(t, hand, key, entity) {
 				t.Error("nothing was written")
 			}
 		},
 		"no range is checked": func(t *testing.T, hand flipttest.Hand) {
 			key := flagAt(t, hand, 0)
-			put(t, hand, http.StatusOK, key, -1, "")
+			overwrite(t, hand, http.StatusOK, key, -1, "")
 			if on(t, hand, key, entity) {
 				t.Error("on at -1 %")
 			}
-			put(t, hand, http.StatusOK, key, 150, "")
+			overwrite(t, hand, http.StatusOK, key, 150, "")
 			if !on(t, hand, key, entity) {
 				t.Error("off at 150 %")
 			}
 		},
 		"an identical PUT makes another commit": func(t *testing.T, hand flipttest.Hand) {
 			key := flagAt(t, hand, 10)
-			first := head(t, hand, key)
-			if second := put(t, hand, http.StatusOK, key, 10, first); second == first {
+			if before, after := put(t, hand, key, resource(key, 10, "")); after == before {
 				t.Error("the revision is the same")
 			}
 		},
@@ -121,7 +141,7 @@ func TestTrapsOfV2(t *testing.T) {
 			key := flagAt(t, hand, 0)
 			before := head(t, hand, key)
 			flagAt(t, hand, 0)
-			put(t, hand, http.StatusConflict, key, 10, before)
+			overwrite(t, hand, http.StatusConflict, key, 10, before)
 		},
 	} {
 		t.Run(name, func(t *testing.T) { onServers(t, flipttest.V2, test) })

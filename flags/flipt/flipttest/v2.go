@@ -152,14 +152,14 @@ func (s *Server) flagV2(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) createResourceV2(w http.ResponseWriter, r *http.Request) {
 	s.putResource(w, r, "create", func(st *state, key flags.Key, want payload) error {
-		n, f, err := st.flag(key)
+		n, found, _ := st.flag(key)
 		switch {
 		case n == nil:
 			return missing("namespace %q not found", key.Namespace)
-		case err == nil:
+		case found != nil:
 			return problem{http.StatusConflict, 6, ""}
 		}
-		f = &flag{created: st.now()}
+		f := &flag{created: st.now()}
 		want.apply(f)
 		n.flags = append(n.flags, f)
 		return nil
