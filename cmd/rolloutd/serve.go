@@ -43,23 +43,26 @@ type house struct {
 }
 
 // open wires everything. What it opened before an error, it closes.
-func open(ctx context.Context, o options, log *slog.Logger) (h *house, err error) {
+func open(ctx context.Context, o options, log *slog.Logger) (*house, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	h = &house{options: o, log: log}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, h.close())
-		}
-	}()
+	h := &house{options: o, log: log}
+	if err := h.wire(ctx); err != nil {
+		return nil, errors.Join(err, h.close())
+	}
+	return h, nil
+}
+
+func (h *house) wire(ctx context.Context) error {
+	o, log := h.options, h.log
 	tokens, err := openTokens(ctx, o, log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	j, err := journal.Open(ctx, o.Journal, log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	h.closers = append(h.closers, j.Close)
 	fleet := controller.NewFleet(time.Now)
@@ -71,7 +74,7 @@ func open(ctx context.Context, o options, log *slog.Logger) (h *house, err error
 	}
 	decisions, err := h.openFlags(ctx, &settings)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	h.desk = controller.New(settings)
 	h.handler = web.New(web.Options{
@@ -80,9 +83,9 @@ func open(ctx context.Context, o options, log *slog.Logger) (h *house, err error
 	})
 	h.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
-		return nil, fmt.Errorf("listening on %s: %w", o.Listen, err)
+		return fmt.Errorf("listening on %s: %w", o.Listen, err)
 	}
-	return h, nil
+	return nil
 }
 
 // openFlags opens the flag store; our own is also served, by OFREP.
