@@ -186,7 +186,7 @@ func (d *decision) zeroing() (Step, bool) {
 		}
 		hit := false
 		for l := range d.Lanes {
-			if inScope(g, d.Lanes[l].Name) && d.share(l) > 0 && !(d.Phase.Lowering() && d.Lanes[l].Target == 0) {
+			if inScope(g, d.Lanes[l].Name) && d.share(l) > 0 && (!d.Phase.Lowering() || d.Lanes[l].Target > 0) {
 				targets = append(targets, LaneShare{Lane: d.Lanes[l].Name})
 				hit = true
 			}
@@ -368,8 +368,8 @@ func (d *decision) highest() int {
 	if d.LastRaised >= 0 && d.Lanes[d.LastRaised].Intended > 0 {
 		return d.LastRaised
 	}
-	for i := len(d.Lanes) - 1; i >= 0; i-- {
-		if d.Lanes[i].Intended > 0 {
+	for i, lane := range slices.Backward(d.Lanes) {
+		if lane.Intended > 0 {
 			return i
 		}
 	}

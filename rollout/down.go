@@ -15,7 +15,7 @@ func (d *decision) lowering() (Step, bool) {
 	if !d.Phase.Lowering() {
 		return no()
 	}
-	for i := len(d.Lanes) - 1; i >= 0; i-- {
+	for i := range slices.Backward(d.Lanes) {
 		if step, applies := d.lowerFlag(i); applies {
 			return step, true
 		}

@@ -92,6 +92,7 @@ func (s *State) applyUp(e *Event) {
 		s.forget()
 	case SoakEnded:
 		s.Soaked, s.Evidence = true, e.Evidence
+	default: // refusals, notes, and what a newer program knows
 	}
 }
 
@@ -113,7 +114,7 @@ func (s *State) applyDown(e *Event) {
 		}
 		s.reset()
 		s.enter(Stuck, e)
-	case Acknowledged:
+	default: // acknowledged
 		s.rest(e)
 	}
 }

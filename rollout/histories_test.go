@@ -64,9 +64,9 @@ var climbOnce = sync.OnceValue(func() []*world {
 		w.cycle(false, false)
 		if w.journal.Phase == rollout.Waiting || w.journal.Phase == rollout.Ready {
 			for _, by := range []string{"ann", "ben"} {
-				w.command(rollout.Command{Verb: rollout.Approve, By: by})
+				_ = w.command(rollout.Command{Verb: rollout.Approve, By: by})
 			}
-			w.command(rollout.Command{Verb: rollout.Advance, By: "operator"})
+			_ = w.command(rollout.Command{Verb: rollout.Advance, By: "operator"})
 		}
 		at := [2]flags.Share{w.store[reads].Share, w.store[writes].Share}
 		if !seen[at] && w.journal.Phase == rollout.Baking || w.journal.Phase == rollout.Ready && len(rungs) == 0 {
@@ -209,7 +209,7 @@ func (w *world) hand(roll int) string {
 		if len(w.flight) > 0 {
 			q := w.flight[0]
 			w.flight = slices.Clone(w.flight[1:])
-			w.apply(q, true)
+			_ = w.apply(q, true)
 			return "a delayed write lands"
 		}
 		w.pass(period)

@@ -216,6 +216,7 @@ func (s *State) obeyRollback(c *Command, e *Event) error {
 		return refuse("%s is %s: no task uses the target", s.Name, s.Phase)
 	case Completed, Withdrawn:
 		return refuse("%s is %s; the way back is a rollout of its own", s.Name, s.Phase)
+	default:
 	}
 	targets := c.To
 	if len(targets) == 0 {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/seed-c8cbbb61/cutover/flags"
@@ -156,16 +157,6 @@ func (p *Plan) Period() time.Duration {
 	return longest
 }
 
-// lane returns the index of a lane by name, or -1.
-func (p *Plan) lane(name string) int {
-	for i := range p.Lanes {
-		if p.Lanes[i].Name == name {
-			return i
-		}
-	}
-	return -1
-}
-
 // next returns the first stage of the ladder above a share.
 func (l *LanePlan) next(share flags.Share) (Stage, bool) {
 	for _, stage := range l.Stages {
@@ -204,10 +195,8 @@ func (p *Plan) follows(w, r int) bool {
 		return false
 	}
 	for _, service := range p.Lanes[w].Services {
-		for _, other := range p.Lanes[r].Services {
-			if service == other {
-				return true
-			}
+		if slices.Contains(p.Lanes[r].Services, service) {
+			return true
 		}
 	}
 	return false

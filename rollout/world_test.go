@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -108,7 +109,6 @@ type world struct {
 	unseen     bool // another hand has lowered a flag, and we have not looked since
 	decided    bool // the present leader has recorded a step of the way up
 	gone       bool // an operator's go since the last change
-	cycleOK    bool // the conditions of a raise hold in this cycle
 	broken     string
 }
 
@@ -124,7 +124,7 @@ func newWorld() *world {
 	}
 	w.record(rollout.Event{Seq: 1, Kind: rollout.Planned, At: w.now, By: "planner", Plan: w.plan})
 	w.lead()
-	w.command(rollout.Command{Verb: rollout.Start, By: "operator"})
+	_ = w.command(rollout.Command{Verb: rollout.Start, By: "operator"})
 	return w
 }
 
@@ -133,9 +133,7 @@ func (w *world) clone() *world {
 	next := *w
 	next.events = slices.Clip(w.events)
 	next.given = map[string]bool{}
-	for k, v := range w.given {
-		next.given[k] = v
-	}
+	maps.Copy(next.given, w.given)
 	return &next
 }
 
@@ -145,7 +143,7 @@ func (w *world) violate(format string, args ...any) {
 	}
 }
 
-// --- the store
+// --- the store.
 
 func (w *world) put(l int, s flags.Setting) {
 	w.wrote++
@@ -226,7 +224,7 @@ func (w *world) send(q inFlight) error {
 	case fate < 12:
 		return w.apply(q, false)
 	case fate < 14: // done, and the answer is lost
-		w.apply(q, false)
+		_ = w.apply(q, false)
 		return fmt.Errorf("the answer was lost")
 	case fate < 15: // done, and done again later
 		w.later(q)
@@ -245,7 +243,7 @@ func (w *world) later(q inFlight) {
 	}
 }
 
-// --- the journal
+// --- the journal.
 
 // record appends an event; what it tells is what the invariants are told by.
 func (w *world) record(e rollout.Event) {
@@ -365,7 +363,7 @@ func (w *world) crash() {
 	}
 }
 
-// --- the controller
+// --- the controller.
 
 func (w *world) look(s *rollout.State, guard bool) rollout.Seen {
 	if !w.bakeFrom.Equal(s.Settled) {
@@ -540,7 +538,7 @@ func (w *world) haunt() {
 	seen := w.look(&z.state, true)
 	seen.Lease = false
 	tries := [2]int{}
-	for n := 0; n < 20; n++ {
+	for range 20 {
 		step := rollout.Decide(&z.state, &seen, w.now)
 		switch {
 		case step.Event != nil && step.Event.Lowers(z.state.Phase):
@@ -558,7 +556,7 @@ func (w *world) haunt() {
 	}
 }
 
-// --- the end of a history
+// --- the end of a history.
 
 // settleAll makes everything work, and people answer: does the machine come to where it should?
 func (w *world) settleAll() {
@@ -574,9 +572,9 @@ func (w *world) settleAll() {
 		}
 		if w.journal.Phase == rollout.Waiting || w.journal.Phase == rollout.Ready {
 			for _, by := range []string{"ann", "ben"} {
-				w.command(rollout.Command{Verb: rollout.Approve, By: by})
+				_ = w.command(rollout.Command{Verb: rollout.Approve, By: by})
 			}
-			w.command(rollout.Command{Verb: rollout.Advance, By: "operator"})
+			_ = w.command(rollout.Command{Verb: rollout.Advance, By: "operator"})
 		}
 		if w.journal.Phase == rollout.RolledBack || w.journal.Phase == rollout.Soaking && w.journal.Soaked {
 			break

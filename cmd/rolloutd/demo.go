@@ -71,7 +71,7 @@ func (d *demoCommand) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("making a log for the demo: %w", err)
 	}
-	defer logFile.Close()
+	defer func() { err = errors.Join(err, logFile.Close()) }()
 
 	metrics := cloudwatchtest.New(cloudwatchtest.Options{})
 	defer metrics.Close()
@@ -109,7 +109,10 @@ func (d *demoCommand) show(ctx context.Context, group *errgroup.Group, h *house,
 		if err != nil {
 			return err
 		}
-		fleet := newFleet(t, h.url(), reporter)
+		fleet, err := newFleet(t, h.url(), reporter)
+		if err != nil {
+			return err
+		}
 		group.Go(func() error { return fleet.run(ctx) })
 		group.Go(func() error { return fleet.publish(ctx, metrics) })
 		out.say("\n%d. %s", n+1, t.title)

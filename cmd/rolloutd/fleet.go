@@ -40,11 +40,13 @@ type fleet struct {
 	started time.Time
 }
 
-func newFleet(t trial, url, token string) *fleet {
-	of.SetNamedProviderAndWait(t.Service, ofrep.NewProvider(url, ofrep.WithBearerToken(token)))
+func newFleet(t trial, url, token string) (*fleet, error) {
+	if err := of.SetNamedProviderAndWait(t.Service, ofrep.NewProvider(url, ofrep.WithBearerToken(token))); err != nil {
+		return nil, fmt.Errorf("setting the provider of %s: %w", t.Service, err)
+	}
 	f := &fleet{trial: t, client: of.NewClient(t.Service), desk: client.New(url, token, http.Client{}), started: time.Now()}
 	f.heard.Add(t.Tasks)
-	return f
+	return f, nil
 }
 
 // reported waits until every task has.

@@ -103,12 +103,14 @@ type rolloutd struct {
 func newRolloutd(t *testing.T, env ...string) *rolloutd {
 	t.Helper()
 	r := &rolloutd{t: t, data: t.TempDir()}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	listener.Close()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
 	r.url = "http://" + address
 	r.env = append([]string{
 		"ROLLOUT_LISTEN=" + address, "ROLLOUT_DATA=" + r.data,
@@ -184,7 +186,7 @@ func eventually(t *testing.T, most time.Duration, what string, so func() bool) {
 	t.Fatalf("not within %v: %s", most, what)
 }
 
-// --- a task, as a process of its own
+// --- a task, as a process of its own.
 
 // taskSettings are how a task process is told what to do.
 type taskSettings struct {

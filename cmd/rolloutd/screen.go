@@ -120,10 +120,10 @@ func (s *screen) end(status *rollout.Status, f *fleet) {
 	default:
 		var lowered, proven time.Time
 		for _, e := range s.story {
-			switch e.Kind {
-			case rollout.Lowered:
+			if e.Kind == rollout.Lowered {
 				lowered = e.At
-			case rollout.Proven:
+			}
+			if e.Kind == rollout.Proven {
 				proven = e.At
 			}
 		}

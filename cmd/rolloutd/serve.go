@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -119,8 +120,8 @@ func (h *house) openFlags(ctx context.Context, settings *controller.Options) (ht
 // close closes what was opened, last things first.
 func (h *house) close() error {
 	var errs []error
-	for i := len(h.closers) - 1; i >= 0; i-- {
-		errs = append(errs, h.closers[i]())
+	for _, closer := range slices.Backward(h.closers) {
+		errs = append(errs, closer())
 	}
 	h.closers = nil
 	return errors.Join(errs...)

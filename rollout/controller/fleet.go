@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-
 	"sync"
 	"time"
 

@@ -132,8 +132,7 @@ func build(t *testing.T, change ...func(*controller.Options)) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := func() time.Time { return time.Now() }
-	h := &house{t: t, journal: j, store: &flags.Memory{}, metrics: &metrics{value: 1}, fleet: controller.NewFleet(now)}
+	h := &house{t: t, journal: j, store: &flags.Memory{}, metrics: &metrics{value: 1}, fleet: controller.NewFleet(time.Now)}
 	for _, key := range keys {
 		h.store.Create(key)
 	}
@@ -154,7 +153,9 @@ func build(t *testing.T, change ...func(*controller.Options)) *house {
 		stop()
 		tasks.Wait()
 		h.close()
-		j.Close()
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
 	})
 	return h
 }
@@ -168,7 +169,9 @@ func (h *house) open() {
 
 func (h *house) close() {
 	h.stop()
-	<-h.done
+	if err := <-h.done; err != nil {
+		h.t.Error(err)
+	}
 }
 
 // task decides every five seconds and reports every ten, at once after a change.
