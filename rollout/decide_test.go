@@ -266,3 +266,72 @@ func TestEvidenceIsBoundToWhatWasSeen(t *testing.T) {
 		t.Errorf("the event does not carry its verdicts: %s, %v", text, err)
 	}
 }
+
+// TestAShareAbove0IsTheHighestOfFour takes away all but one of what is intended,
+// confirmed, published and observed: a breach lowers whichever is left.
+func TestAShareAbove0IsTheHighestOfFour(t *testing.T) {
+	tests := map[string]func(lane *rollout.Lane, flag *rollout.Flag, tasks *rollout.Observation){
+		"intended":  func(lane *rollout.Lane, _ *rollout.Flag, _ *rollout.Observation) { lane.Intended = 1 },
+		"confirmed": func(lane *rollout.Lane, _ *rollout.Flag, _ *rollout.Observation) { lane.Confirmed = 1 },
+		"published": func(_ *rollout.Lane, flag *rollout.Flag, _ *rollout.Observation) { flag.Share = 1 },
+		"observed":  func(_ *rollout.Lane, _ *rollout.Flag, tasks *rollout.Observation) { tasks.Share = 1 },
+	}
+	p := played(t, "climb to ready\nhold ann\npass 1m\ngate failed-writes breach")
+	for name, put := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, seen := p.journal, p.leads(&p.journal)
+			s.Lanes = slices.Clone(s.Lanes)
+			if step := rollout.Decide(&s, &seen, p.now); step.Event != nil {
+				t.Fatalf("with all of them at 0%%: %s", told(step.Event))
+			}
+			put(&s.Lanes[writes], &seen.Flags[writes], &seen.Tasks[writes])
+			step := rollout.Decide(&s, &seen, p.now)
+			if step.Event == nil || step.Event.Kind != rollout.Lowered || !slices.Equal(step.Event.Gates, []string{"failed-writes"}) {
+				t.Errorf("not lowered: %+v", step)
+			}
+		})
+	}
+}
+
+// TestOnlyOurOwnStampConfirms finds the share of a recorded raise on the flag,
+// under stamps that are not of its write.
+func TestOnlyOurOwnStampConfirms(t *testing.T) {
+	p := played(t, approved+"crash after the record\nlook\nlook")
+	i := slices.IndexFunc(p.events, func(e rollout.Event) bool { return e.Kind == rollout.Confirmed && e.To == 50 })
+	s := rollout.Fold(p.events[:i])
+	tests := map[string]struct {
+		change    func(f *rollout.Flag)
+		confirmed bool
+	}{
+		"ours":                               {func(*rollout.Flag) {}, true},
+		"another rollout's":                  {func(f *rollout.Flag) { f.Stamp.Rollout = "users" }, false},
+		"none":                               {func(f *rollout.Flag) { f.Stamp = flags.Stamp{Epoch: f.Stamp.Epoch} }, false},
+		"ours, of another share":             {func(f *rollout.Flag) { f.Stamp.Share = 10 }, false},
+		"ours, of an earlier write":          {func(f *rollout.Flag) { f.Stamp.Seq = s.Lanes[reads].Seq }, false},
+		"ours, at the revision of the raise": {func(f *rollout.Flag) { f.Revision = s.Pending.Revision }, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			seen := p.leads(&s)
+			tt.change(&seen.Flags[reads])
+			step := rollout.Decide(&s, &seen, p.now)
+			if got := step.Event != nil && step.Event.Kind == rollout.Confirmed; got != tt.confirmed {
+				t.Errorf("confirmed: %v: %+v", got, step)
+			}
+		})
+	}
+}
+
+func TestAPreviousGateOfALaneWithoutAShareLowersNothing(t *testing.T) {
+	p := played(t, "climb to reads 50%\ngate headroom breach")
+	headroom := &p.plan.Gates[2]
+	headroom.Scope, headroom.Lanes = gates.ScopeLane, []string{"writes"}
+	seen := p.leads(&p.journal)
+	if step := rollout.Decide(&p.journal, &seen, p.now); step.Event != nil {
+		t.Errorf("writes are at 0%%, and still: %s", told(step.Event))
+	}
+	headroom.Lanes = []string{"writes", "reads"}
+	if step := rollout.Decide(&p.journal, &seen, p.now); step.Event == nil || step.Event.Kind != rollout.Lowered {
+		t.Errorf("reads are at 50%%, and nothing is lowered: %+v", step)
+	}
+}
