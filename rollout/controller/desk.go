@@ -52,9 +52,9 @@ func (c *Controller) doneBefore(ctx context.Context, name string, err error) (ro
 // Do obeys a command. A refusal is an event, too. A rollback is obeyed also
 // while the journal is away.
 func (c *Controller) Do(ctx context.Context, name string, cmd rollout.Command) (rollout.State, error) {
-	const patience = 10 // conflicts: whoever appends gets on, so it ends
-	for range patience {
-		s, err := c.Journal.State(ctx, name)
+	const conflicts = 10 // whoever appends gets on, so it ends
+	for range conflicts {
+		s, err := c.state(ctx, name)
 		switch {
 		case errors.Is(err, rollout.ErrNotFound):
 			return s, err
@@ -80,6 +80,14 @@ func (c *Controller) Do(ctx context.Context, name string, cmd rollout.Command) (
 	return rollout.State{}, rollout.ErrConflict
 }
 
+// state returns a rollout's state. A journal that does not answer must not keep
+// a rollback waiting.
+func (c *Controller) state(ctx context.Context, name string) (rollout.State, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.Patience)
+	defer cancel()
+	return c.Journal.State(ctx, name)
+}
+
 // isOurs reports whether an error is an answer, and not a fault of the journal.
 func isOurs(err error) bool {
 	return errors.As(err, new(rollout.Refusal)) || errors.As(err, new(rollout.Locked)) || errors.Is(err, rollout.ErrConflict)
@@ -90,6 +98,8 @@ func (c *Controller) obey(ctx context.Context, s rollout.State, cmd rollout.Comm
 	if err != nil {
 		return s, c.refused(ctx, s, cmd, err)
 	}
+	ctx, cancel := context.WithTimeout(ctx, c.Patience)
+	defer cancel()
 	after, _, err := c.Journal.Append(ctx, s, e)
 	return after, err
 }
@@ -97,6 +107,9 @@ func (c *Controller) obey(ctx context.Context, s rollout.State, cmd rollout.Comm
 // refused records a refusal and returns it. The journal knows the request if it
 // was obeyed before: then the refusal is only that it is late for once more.
 func (c *Controller) refused(ctx context.Context, s rollout.State, cmd rollout.Command, why error) error {
+	if cmd.Verb == rollout.Advance {
+		why = c.withWaits(s, why)
+	}
 	e := rollout.Event{
 		Kind: rollout.Refused, At: time.Now().UTC(), By: cmd.By, Surface: cmd.Surface, Request: cmd.Request,
 		Why: why.Error(), Command: &cmd,
@@ -109,6 +122,21 @@ func (c *Controller) refused(ctx context.Context, s rollout.State, cmd rollout.C
 		c.Log.WarnContext(ctx, "a refusal is not recorded", "rollout", s.Name, "err", err)
 	}
 	return why
+}
+
+// withWaits adds to a refusal all that the rollout waits for, as it was seen last.
+func (c *Controller) withWaits(s rollout.State, why error) error {
+	seat := c.seat(s.Name)
+	seat.mu.Lock()
+	defer seat.mu.Unlock()
+	if !errors.As(why, new(rollout.Refusal)) || seat.version != s.Version || len(seat.rest) == 0 {
+		return why
+	}
+	text := why.Error()
+	for _, w := range seat.rest {
+		text += fmt.Sprintf("; %s %s: %s", w.Kind, w.Subject, w.Why)
+	}
+	return rollout.Refusal(text)
 }
 
 // withoutJournal obeys a rollback on the last folded state; nothing else is.
