@@ -149,8 +149,24 @@ func TestSQLiteFileHasTheNameItWasGiven(t *testing.T) {
 
 func TestSQLiteInMemoryEndsWithItsJournal(t *testing.T) {
 	j := open(t, "sqlite::memory:")
-	add(t, j, rollout.State{}, planned(plan("orders", "db")), event(rollout.Started))
+	s := add(t, j, rollout.State{}, planned(plan("orders", "db")), event(rollout.Started))
+	if won := race(t, []*journal.Journal{j}, s, noted("me")); won != 1 {
+		t.Errorf("%d writers won", won)
+	}
 	mustHold(t, j)
+	// A second connection would find another memory, without a journal.
+	only, err := j.DB().Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := j.States(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want that it waits for the only connection", err)
+	}
+	if err := only.Close(); err != nil {
+		t.Fatal(err)
+	}
 	if states, err := open(t, "sqlite::memory:").States(t.Context()); err != nil || len(states) != 0 {
 		t.Errorf("%d rollouts in another memory, error %v", len(states), err)
 	}
@@ -166,6 +182,20 @@ func TestSQLiteConnectionsAreDurable(t *testing.T) {
 		if got != want {
 			t.Errorf("%s is %s, want %s", pragma, got, want)
 		}
+	}
+}
+
+func TestSQLiteTransactionTakesItsTurnBeforeItReads(t *testing.T) {
+	db := open(t, "sqlite:"+filepath.Join(t.TempDir(), "journal.db")).DB()
+	first, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Rollback()
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := db.BeginTx(short, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want that its time is up", err)
 	}
 }
 
