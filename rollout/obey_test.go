@@ -278,6 +278,7 @@ func TestApprovalsAreBound(t *testing.T) {
 		"a gate without data":            "gate headroom silent\nlook",
 		"drift":                          "flag reads 11%\nlook",
 		"the step that it was given for": "approve cat\nlook",
+		"the record of that step":        "approve cat\ncrash after the record\nlook",
 	} {
 		t.Run("it ends with "+name, func(t *testing.T) {
 			if p := played(t, "climb to reads 10%\npass 10m\nlook\napprove ben\n"+story); len(p.journal.Approvals) > 0 {

@@ -100,8 +100,11 @@ func storyPlan() *rollout.Plan {
 			gate("borrow-wait", gates.OnBreachZero), gate("failed-writes", gates.OnBreachZero, "writes"),
 			gate("headroom", gates.OnBreachPrevious), gate("benefit", gates.OnBreachHold),
 		},
-		Windows: map[string]rollout.Window{"burst": {FromMinute: 25, ToMinute: 26}},
-		Guard:   rollout.Guard{Every: 10 * time.Second}, OnRaise: rollout.OnRaiseHold,
+		Windows: map[string]rollout.Window{
+			"burst": {FromMinute: 25, ToMinute: 26},
+			"night": {Daily: true, From: time.Hour, To: 5 * time.Hour, Zone: "UTC"},
+		},
+		Guard: rollout.Guard{Every: 10 * time.Second}, OnRaise: rollout.OnRaiseHold,
 		Converge: rollout.Converge{Within: 5 * time.Minute, MinReporting: 90, Interval: 10 * time.Second},
 		Patience: 30 * time.Minute, Grace: 2 * time.Minute, Recovery: 10 * time.Minute, Soak: rollout.Soak{For: 2 * time.Hour},
 	}

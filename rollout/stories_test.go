@@ -251,6 +251,10 @@ func (p *play) made(by string, changes []string) {
 			p.plan.OnRaise = rollout.OnRaiseRestore
 		case "contains:burst":
 			p.plan.Lanes[0].Stages[0].Contains = []string{"burst"}
+		case "min_tasks:11":
+			p.plan.Lanes[0].Stages[0].MinTasks = 11
+		case "soak:night":
+			p.plan.Soak.Contains = []string{"night"}
 		default:
 			p.t.Fatalf("a plan with %q", change)
 		}

@@ -1,0 +1,169 @@
+package rollout_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/seed-c8cbbb61/cutover/flags"
+	"github.com/seed-c8cbbb61/cutover/rollout"
+)
+
+// TestNext says which step comes next, and that Decide takes none where there is none.
+func TestNext(t *testing.T) {
+	tests := []struct {
+		name          string
+		reads, writes flags.Share
+		baked         [2]bool
+		lane          int // -1 for none
+		to            flags.Share
+		first         bool
+	}{
+		{"the first of all", 0, 0, [2]bool{}, reads, 10, true},
+		{"from stage to stage", 10, 0, [2]bool{}, reads, 50, false},
+		{"from between two stages", 11, 0, [2]bool{}, reads, 50, false},
+		{"from below the first", 9, 0, [2]bool{}, reads, 10, false},
+		{"reads at 100% have not baked", 100, 0, [2]bool{}, -1, 0, false},
+		{"reads at 100% have baked", 100, 0, [2]bool{true}, writes, 10, true},
+		{"writes go on", 100, 49, [2]bool{true}, writes, 50, false},
+		{"reads were lowered under their writes", 60, 50, [2]bool{}, reads, 100, false},
+		{"reads have baked once, and were lowered", 60, 50, [2]bool{true}, reads, 100, false},
+		{"writes at 100% have not baked", 100, 100, [2]bool{true}, -1, 0, false},
+		{"all have baked", 100, 100, [2]bool{true, true}, -1, 0, false},
+	}
+	p := played(t, "climb to reads 10%\npass 10m\nlook\npass 1m")
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := p.journal
+			s.Lanes = slices.Clone(s.Lanes)
+			for l, share := range []flags.Share{tt.reads, tt.writes} {
+				s.Lanes[l].Intended, s.Lanes[l].Confirmed, s.Lanes[l].Baked = share, share, tt.baked[l]
+			}
+			next, ok := s.Next()
+			want := rollout.Next{Lane: tt.lane, From: s.Lanes[max(0, tt.lane)].Intended, First: tt.first}
+			if tt.lane < 0 {
+				want = rollout.Next{}
+			}
+			got := next
+			got.Stage = rollout.Stage{}
+			if diff := cmp.Diff(want, got); diff != "" || ok != (tt.lane >= 0) || next.Stage.Share != tt.to {
+				t.Errorf("to %v, %v (-want +got):\n%s", next.Stage.Share, ok, diff)
+			}
+			seen := p.leads(&s)
+			for l := range seen.Flags {
+				seen.Flags[l].Share = s.Lanes[l].Confirmed
+			}
+			step := rollout.Decide(&s, &seen, p.now)
+			soaks := step.Event != nil && step.Event.Kind == rollout.SoakBegan
+			if all := tt.baked == [2]bool{true, true}; soaks != all {
+				t.Errorf("the soak begins: %v", soaks)
+			}
+		})
+	}
+}
+
+// TestALateEventNeverRaises folds late events of any share upon reads 50 %, writes 10 %.
+func TestALateEventNeverRaises(t *testing.T) {
+	tests := []struct {
+		name          string
+		stamp         int64 // beyond what is confirmed
+		base          bool  // the journal has stood still
+		share         flags.Share
+		reads, writes flags.Share
+		lowers        bool
+	}{
+		{"newer, lower", 1, false, 20, 20, 10, true},
+		{"newer, to 0", 1, false, 0, 0, 0, true},
+		{"newer, below the writes", 1, false, 5, 5, 5, true},
+		{"newer, higher", 1, false, 80, 50, 10, true},
+		{"as new, lower", 0, false, 20, 50, 10, false},
+		{"older, lower", -1, false, 20, 50, 10, false},
+		{"older, of a journal that stood still", -1, true, 20, 20, 10, true},
+		{"older, higher, of a journal that stood still", -1, true, 80, 50, 10, true},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := played(t, "climb to writes 10%\nflag reads 50%\nlook\nresume ann\nlook\npass 2m\nlook").journal
+			e := rollout.Event{Kind: rollout.Late, Seq: s.Version + 1, Base: s.Version - 1, At: s.Since, Hold: &rollout.Hold{Kind: rollout.HoldGate}}
+			e.Targets = []rollout.LaneShare{{Lane: "reads", Share: tt.share, Revision: "late", Stamp: s.Lanes[reads].Seq + tt.stamp}}
+			if tt.base {
+				e.Base = s.Version
+			}
+			after := rollout.Apply(s, &e)
+			if tt.lowers != (after.Phase == rollout.RollingBack) {
+				t.Fatalf("then it is %s", after.Phase)
+			}
+			if !tt.lowers {
+				after.Version = s.Version
+				if diff := cmp.Diff(s, after); diff != "" {
+					t.Errorf("history changes nothing, but:\n%s", diff)
+				}
+				return
+			}
+			got := []flags.Share{after.Lanes[reads].Target, after.Lanes[writes].Target}
+			if diff := cmp.Diff([]flags.Share{tt.reads, tt.writes}, got); diff != "" {
+				t.Errorf("targets (-want +got):\n%s", diff)
+			}
+			for l := range s.Lanes {
+				if after.Lanes[l].Confirmed > s.Lanes[l].Confirmed || after.Lanes[l].Intended > s.Lanes[l].Intended {
+					t.Errorf("lane %s is raised: %+v", s.Lanes[l].Name, after.Lanes[l])
+				}
+			}
+		})
+	}
+}
+
+// TestPointsCountFrom says from when on a gate's points count: of a lane that
+// settled at 12:03 after a raise confirmed at 12:02.
+func TestPointsCountFrom(t *testing.T) {
+	tests := []struct {
+		name                 string
+		story                string
+		zero, previous, hold string // "" if none count
+	}{
+		{"ready: a while of history, before the first share", "climb to ready", "11:51", "11:51", "11:51"},
+		{"advancing: a zero gate from the raise's write on", "climb to ready\npass 1m\nlook\npass 10s", "12:01", "", ""},
+		{"baking: others from settle on", "climb to reads 10%", "12:01", "12:03", "12:03"},
+		{"held, without a change of share", "climb to reads 10%\npass 5m\nhold ann", "12:01", "12:03", "12:03"},
+		{"resumed: all anew", "climb to reads 10%\npass 5m\nhold ann\nresume ann", "12:07", "", ""},
+		{"a raise is recorded and not confirmed: as before", approved + "crash after the record\nlook", "12:01", "12:03", "12:03"},
+		{"on the way down: what came after the turn", "climb to reads 10%\npass 5m\nrollback ann\npass 1m", "12:08", "12:08", "12:08"},
+		{"adopted: all anew", "climb to reads 10%\npass 5m\nflag reads 5%\nlook", "12:07", "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := played(t, tt.story)
+			var got []string
+			for _, g := range []int{0, 2, 3} {
+				from, counts := p.journal.JudgeFrom(&p.plan.Gates[g])
+				got = append(got, map[bool]string{true: from.Format("15:04")}[counts])
+			}
+			if diff := cmp.Diff([]string{tt.zero, tt.previous, tt.hold}, got); diff != "" {
+				t.Errorf("zero, previous, hold (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAHoldAllOutlivesANewPlan(t *testing.T) {
+	p := played(t, `
+		climb to reads 10%
+		hold-all ann
+		rollback ann
+		look
+		pass 1m
+		look
+		preflight fail
+		retry ann
+		look
+		plan ann
+		preflight pass
+		start ann
+		look
+		pass 1m
+		look`)
+	if p.journal.Phase != rollout.Held {
+		t.Errorf("hold-all was never released, and it is %s", p.journal.Phase)
+	}
+}
