@@ -213,7 +213,7 @@ func (d *decision) baking() (Step, bool) {
 		return rest(waits...)
 	}
 	e := d.event(Baked, d.summary())
-	e.Verdicts, e.Evidence = slices.Clone(d.seen.Verdicts), d.evidence()
+	e.Verdicts, e.Evidence = finite(d.seen.Verdicts), d.evidence()
 	return happens(e)
 }
 
@@ -405,7 +405,7 @@ func (d *decision) soaking() (Step, bool) {
 		return rest(waits...)
 	}
 	e := d.event(SoakEnded, d.summary())
-	e.Verdicts, e.Evidence = slices.Clone(d.seen.Verdicts), d.evidence()
+	e.Verdicts, e.Evidence = finite(d.seen.Verdicts), d.evidence()
 	return happens(e)
 }
 

@@ -154,7 +154,11 @@ func (h *house) serve(ctx context.Context) error {
 		<-ctx.Done()
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 		defer cancel()
-		return server.Shutdown(ctx)
+		if err := server.Shutdown(ctx); err != nil {
+			h.log.WarnContext(ctx, "some requests were cut off at the end", "err", err)
+			return server.Close()
+		}
+		return nil
 	})
 	return group.Wait()
 }
