@@ -18,7 +18,7 @@ import (
 func soundPlan() *rollout.Plan {
 	stages := func() []rollout.Stage {
 		return []rollout.Stage{
-			{Share: 10, Bake: time.Minute, MinTasks: 1, Contains: []string{"burst"}},
+			{Share: 10, Bake: 3 * time.Minute, MinTasks: 1, Contains: []string{"burst"}},
 			{Share: 100, Bake: time.Hour, MinTasks: 1, Approvals: 2},
 		}
 	}

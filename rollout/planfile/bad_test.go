@@ -155,6 +155,7 @@ func badValues() []bad {
 		{name: "a duration with a blank", old: "patience: 20m", new: "patience: 20 m"},
 		{name: "a duration beyond all bounds", old: "patience: 20m", new: "patience: 9999999h", passes: true},
 		{name: "a duration that runs over", old: "patience: 20m", new: "patience: 9999d2562047h", passes: true},
+		{name: "a bake that is over before a gate could see a breach", old: "bake: 15m", new: "bake: 1m", passes: true},
 		{name: "a duration of years", old: "patience: 20m", new: "patience: 9999d", passes: true},
 		{name: "a share without its sign", old: "share: 50%", new: "share: 50"},
 		{name: "a share of half a percent", old: "share: 50%", new: "share: 0.5%"},

@@ -48,6 +48,7 @@ func drawPlan(t *rapid.T) *rollout.Plan {
 	for i := range rapid.IntRange(1, 4).Draw(t, "gates") {
 		p.Gates = append(p.Gates, g.gate(i))
 	}
+	g.bakeLongEnough()
 	return p
 }
 
@@ -99,6 +100,17 @@ func (g *generator) labels(label string, least int) map[string]string {
 		labels[g.text(label+" key", 1)] = g.text(label+" value", least)
 	}
 	return labels
+}
+
+// bakeLongEnough makes every bake long enough for every gate to see a breach in it.
+func (g *generator) bakeLongEnough() {
+	for _, gate := range g.plan.Gates {
+		for _, lane := range g.plan.Lanes {
+			for i := range lane.Stages {
+				lane.Stages[i].Bake = max(lane.Stages[i].Bake, time.Duration(gate.Limit.M)*gate.Metric.Period)
+			}
+		}
+	}
 }
 
 func (g *generator) endpoint(first string) rollout.Endpoint {
