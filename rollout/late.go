@@ -18,6 +18,9 @@ func NewLate(from, to *State, wrote []LaneShare, now time.Time) Event {
 		Why: to.Why, Page: true, Base: from.Version, Gates: to.Causes, Again: to.Previous > from.Previous,
 		Hold: &Hold{Kind: HoldGate, Owner: Controller, Why: to.Why, At: now},
 	}
+	if from.Phase.Lowering() { // it has its hold already
+		e.Hold = nil
+	}
 	for i := range to.Holds {
 		if !from.holds(to.Holds[i].Kind) {
 			e.Hold = &to.Holds[i]
