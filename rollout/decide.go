@@ -378,6 +378,9 @@ func (d *decision) highest() int {
 
 // 7. What cannot be seen is not trusted; who does not lead does not raise.
 func (d *decision) blinded() (Step, bool) {
+	if !d.seen.Journal { // no hold can be recorded, and nothing below here lowers
+		return rest(Wait{WaitLease, "journal", "the journal is away"})
+	}
 	for i := range d.Lanes {
 		if f := &d.seen.Flags[i]; f.Err != "" {
 			if d.holds(HoldFlagUnknown) {
@@ -387,8 +390,6 @@ func (d *decision) blinded() (Step, bool) {
 		}
 	}
 	switch {
-	case !d.seen.Journal:
-		return rest(Wait{WaitLease, "journal", "the journal is away"})
 	case d.seen.Blind && !d.atZero() && !d.holds(HoldData):
 		return happens(d.holdEvent(HoldData, "all independent sources are blind", true))
 	case !d.seen.Clock:

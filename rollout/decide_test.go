@@ -90,6 +90,13 @@ func TestARaiseNeedsEachOfItsConditions(t *testing.T) {
 		{"the other flag cannot be read", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) {
 			seen.Flags[1] = rollout.Flag{Err: "timeout"}
 		}},
+		{"the other flag cannot be read, and the journal is away", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) {
+			seen.Flags[1], seen.Journal, seen.Lease = rollout.Flag{Err: "timeout"}, false, false
+		}},
+		{"the other flag cannot be read and is held for, and the lease is not proven", func(s *rollout.State, seen *rollout.Seen, _ *time.Time) {
+			s.Holds = []rollout.Hold{{Kind: rollout.HoldFlagUnknown}}
+			seen.Flags[1], seen.Lease = rollout.Flag{Err: "timeout"}, false
+		}},
 		{"the flag is higher than confirmed", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Flags[0].Share = 11 }},
 		{"the flag is lower than confirmed", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Flags[0].Share = 9 }},
 		{"the other flag is higher than confirmed", func(_ *rollout.State, seen *rollout.Seen, _ *time.Time) { seen.Flags[1].Share = 1 }},
