@@ -387,26 +387,34 @@ func (d *decision) excused(g *gates.Gate, v *gates.Verdict, n Next) bool {
 
 // soaking waits for the time and the windows, and then for people.
 func (d *decision) soaking() (Step, bool) {
-	if d.Soaked {
-		return rest(Wait{WaitApproval, "complete", "the soak is over; approve and complete it, or roll back"})
+	waits := d.unwell()
+	switch {
+	case d.Soaked && len(waits) > 0 && len(d.Approvals) > 0:
+		return happens(d.event(Voided, "approvals are void: "+reasons(waits)))
+	case d.Soaked:
+		return rest(append(waits, Wait{WaitApproval, "complete", "the soak is over; approve and complete it, or roll back"})...)
 	}
-	var waits []Wait
 	if soaked := d.baked(); soaked < d.Plan.Soak.For {
 		waits = append(waits, Wait{WaitSoak, "", fmt.Sprintf("%v of %v soaked", soaked, d.Plan.Soak.For)})
 	}
 	waits = append(waits, d.windows(d.Plan.Soak.Contains, d.Settled)...)
-	for i := range d.seen.Verdicts {
-		if v := &d.seen.Verdicts[i]; !v.Allows() {
-			waits = append(waits, Wait{WaitGate, v.Gate, v.Why})
-		}
-	}
-	waits = append(waits, d.following()...)
 	if len(waits) > 0 {
 		return rest(waits...)
 	}
 	e := d.event(SoakEnded, d.summary())
 	e.Verdicts, e.Evidence = finite(d.seen.Verdicts), d.evidence()
 	return happens(e)
+}
+
+// unwell returns the gates that do not pass and the tasks that do not follow.
+func (d *decision) unwell() []Wait {
+	var waits []Wait
+	for i := range d.seen.Verdicts {
+		if v := &d.seen.Verdicts[i]; !v.Allows() {
+			waits = append(waits, Wait{WaitGate, v.Gate, v.Why})
+		}
+	}
+	return append(waits, d.following()...)
 }
 
 // 12. The next step, or the soak once there is none.

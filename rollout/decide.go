@@ -317,7 +317,7 @@ func (d *decision) drifted(i int, why string) (Step, bool) {
 // 6. A breach of a `previous` gate: the lane raised last goes back one stage;
 // the second time all go to 0. A breach of a `hold` gate: hold.
 func (d *decision) steppingBack() (Step, bool) {
-	if d.Settled.IsZero() {
+	if d.Settled.IsZero() && (d.Phase != Held || d.Pending != nil) {
 		return no()
 	}
 	var back, hold []string

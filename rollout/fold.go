@@ -221,10 +221,14 @@ func (s *State) release(e *Event) {
 	}
 }
 
-// proveAnew goes on at the present shares: proven again, baked anew, never raised.
+// proveAnew goes on at the present shares: proven again, baked anew, never
+// raised. Where only a cause is gone, what gates saw since the write still counts.
 func (s *State) proveAnew(e *Event) {
 	s.reset()
-	s.Changed, s.Causes = e.At, nil
+	s.Causes = nil
+	if s.atZero() || e.Kind == Resumed {
+		s.Changed = e.At
+	}
 	if s.atZero() {
 		s.enter(Ready, e)
 		if s.Report != nil {

@@ -129,7 +129,7 @@ func TestPointsCountFrom(t *testing.T) {
 		{"resumed: all anew", "climb to reads 10%\npass 5m\nhold ann\nresume ann", "12:07", "", ""},
 		{"a raise is recorded and not confirmed: as before", approved + "crash after the record\nlook", "12:01", "12:03", "12:03"},
 		{"on the way down: what came after the turn", "climb to reads 10%\npass 5m\nrollback ann\npass 1m", "12:08", "12:08", "12:08"},
-		{"adopted: all anew", "climb to reads 10%\npass 5m\nflag reads 5%\nlook", "12:07", "", ""},
+		{"adopted: all anew, and others once it must have settled", "climb to reads 10%\npass 5m\nflag reads 5%\nlook", "12:07", "12:13", "12:13"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -166,7 +166,7 @@ func (s *State) obeyHold(c *Command, e *Event) error {
 	switch {
 	case s.Phase.Lowering():
 		return refuse("%s is %s; a hold would keep shares up, and nothing rises until it is proven", s.Name, s.where())
-	case !s.Phase.Active() || s.Phase == RolledBack || s.Phase == Preflight:
+	case !s.Phase.Active() || s.Phase == RolledBack:
 		return refuse("there is nothing to hold: %s is %s", s.Name, s.where())
 	case s.holds(kind):
 		return refuse("%s is held already: %s", s.Name, s.reasons())
@@ -254,6 +254,8 @@ func (s *State) obeyWithdraw(_ *Command, e *Event) error {
 	switch {
 	case s.Phase.Ended():
 		return refuse("%s is %s already", s.Name, s.Phase)
+	case s.holds(HoldDrift):
+		return refuse("%s is held by drift: another hand wrote a flag; roll it back first, then withdraw it at 0%%", s.Name)
 	case s.Phase == Draft, s.Phase == RolledBack, s.Phase == Preflight:
 	case s.Phase == Ready && s.atZero() && s.Pending == nil, s.Phase == Held && s.atZero() && s.Pending == nil:
 	default:

@@ -81,13 +81,13 @@ func TestObey(t *testing.T) {
 			"held":   "nothing to approve: orders is held at reads 10%, writes 0%; hold person by ann: of lunch",
 			"":       "there is nothing to approve: orders is",
 		}},
-		{rollout.HoldIt, rollout.HeldOn, []string{"ready", "advancing", "baking", "waiting", "waiting, go", "held, by itself", "held, for all", "soaking", "soaked"}, map[string]string{
+		{rollout.HoldIt, rollout.HeldOn, []string{"preflight", "ready", "advancing", "baking", "waiting", "waiting, go", "held, by itself", "held, for all", "soaking", "soaked"}, map[string]string{
 			"held": "held already: hold person by ann: of lunch", "held at 0": "held already", "held, in flight": "held already",
 			"rolling_back": "a hold would keep shares up, and nothing rises until it is proven", "stuck": "a hold would keep shares up",
 			"": "there is nothing to hold: orders is",
 		}},
 		{rollout.HoldForAll, rollout.HeldOn, []string{
-			"ready", "advancing", "baking", "waiting", "waiting, go", "held", "held, by itself", "held at 0", "held, in flight", "soaking", "soaked",
+			"preflight", "ready", "advancing", "baking", "waiting", "waiting, go", "held", "held, by itself", "held at 0", "held, in flight", "soaking", "soaked",
 		}, map[string]string{
 			"held, for all": "held already: hold hold_all by ann",
 			"rolling_back":  "a hold would keep shares up", "stuck": "a hold would keep shares up", "": "there is nothing to hold: orders is",

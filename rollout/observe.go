@@ -15,8 +15,12 @@ type Heard struct {
 	At time.Time
 }
 
-// live is within how many report intervals a task must have reported.
-const live = 3
+// live reports whether a task has reported within three intervals. One that was
+// heard in the future was not: the clock has gone back.
+func (h *Heard) live(now time.Time, interval time.Duration) bool {
+	age := now.Sub(h.At)
+	return 0 <= age && age <= 3*interval
+}
 
 // Observe says what the tasks of a lane use, held against what each one's own
 // bucket asks for at the published share. Since is left to whoever looks again
@@ -31,7 +35,7 @@ func Observe(p *Plan, lane int, heard []Heard, published flags.Share, began, now
 	}
 	for i := range heard {
 		h := &heard[i]
-		if !slices.Contains(plan.Services, h.Service) || now.Sub(h.At) > live*p.Converge.Interval {
+		if !slices.Contains(plan.Services, h.Service) || !h.live(now, p.Converge.Interval) {
 			continue
 		}
 		o.Live++

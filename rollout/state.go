@@ -240,6 +240,8 @@ func (s *State) JudgeFrom(g *gates.Gate) (time.Time, bool) {
 		return s.Changed.Add(-history * g.Metric.Period), true
 	case g.OnBreach == gates.OnBreachZero:
 		return s.Changed.Add(-g.Metric.Period), true
+	case s.Settled.IsZero() && s.Phase == Held && s.Pending == nil:
+		return s.Changed.Add(s.Plan.Converge.Within), true // nobody settles it now; by then it has
 	default:
 		return s.Settled, !s.Settled.IsZero()
 	}

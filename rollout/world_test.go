@@ -393,9 +393,9 @@ func (w *world) look(s *rollout.State, guard bool) rollout.Seen {
 	for i := range seen.Verdicts {
 		g := &w.plan.Gates[i]
 		seen.Verdicts[i] = gates.Verdict{Gate: g.Name, Result: gates.Pass, Recovered: true}
-		_, counts := s.JudgeFrom(g)
+		from, counts := s.JudgeFrom(g)
 		switch {
-		case !counts:
+		case !counts, from.After(w.now):
 			seen.Verdicts[i] = gates.Verdict{Gate: g.Name, Result: gates.Inconclusive, Cause: gates.NoData}
 		case w.breach[i]:
 			seen.Verdicts[i] = gates.Verdict{Gate: g.Name, Result: gates.Fail, Breach: true}

@@ -26,7 +26,7 @@ type options struct {
 	FliptEnvironment string `env:"ROLLOUT_FLIPT_ENVIRONMENT" help:"Environment of Flipt v2. Default: default."`
 
 	Region             string `env:"ROLLOUT_REGION,AWS_REGION" help:"Region of CloudWatch, where a plan names none."`
-	CloudWatchEndpoint string `env:"ROLLOUT_CLOUDWATCH_ENDPOINT,AWS_ENDPOINT_URL_CLOUDWATCH" help:"Asked in place of AWS's own endpoint."`
+	CloudWatchEndpoint string `name:"cloudwatch-endpoint" env:"ROLLOUT_CLOUDWATCH_ENDPOINT,AWS_ENDPOINT_URL_CLOUDWATCH" help:"Asked in place of AWS's own endpoint."`
 	CrossAccount       bool   `env:"ROLLOUT_CROSS_ACCOUNT" help:"Read metrics in the account that a plan names, from a monitoring account."`
 
 	credentials aws.CredentialsProvider // of the demo's stand-in; else the environment's

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -93,7 +94,7 @@ func (h *house) wire(ctx context.Context) error {
 func (h *house) openFlags(ctx context.Context, settings *controller.Options) (http.Handler, error) {
 	o := h.options
 	if o.Flipt == "" {
-		store, err := embedded.Open(o.Data + "/flags.json")
+		store, err := embedded.Open(filepath.Join(o.Data, "flags.json"))
 		if err != nil {
 			return nil, err
 		}

@@ -33,7 +33,8 @@ func openTokens(ctx context.Context, o options, log *slog.Logger) (*web.Tokens, 
 }
 
 type tokenCommand struct {
-	Tokens  string   `env:"ROLLOUT_TOKENS" default:"var/tokens.json" help:"File of tokens."`
+	Data    string   `env:"ROLLOUT_DATA" default:"var" help:"Folder of whatever is kept in files."`
+	Tokens  string   `env:"ROLLOUT_TOKENS" help:"File of tokens. Default: DATA/tokens.json."`
 	Role    web.Role `required:"" enum:"viewer,operator,approver,admin,reporter" help:"What it may do: ${enum}."`
 	Service string   `help:"Of a reporter: the service whose tasks report with it."`
 	Name    string   `arg:"" help:"Whose it is."`
@@ -41,12 +42,13 @@ type tokenCommand struct {
 
 // Run adds a token to the file, which a running rolloutd follows.
 func (t *tokenCommand) Run(k *kong.Kong) error {
-	entries, err := web.ReadTokens(t.Tokens)
+	path := (&options{Data: t.Data, Tokens: t.Tokens}).tokensPath()
+	entries, err := web.ReadTokens(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	plain, entry := web.NewToken(t.Name, t.Role, t.Service)
-	if err := web.SaveTokens(t.Tokens, append(entries, entry)); err != nil {
+	if err := web.SaveTokens(path, append(entries, entry)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintln(k.Stdout, plain)

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/seed-c8cbbb61/cutover/flags"
 	"github.com/seed-c8cbbb61/cutover/gates"
@@ -17,7 +17,7 @@ import (
 // Journal keeps events and the states they make. Package journal has one.
 type Journal interface {
 	State(ctx context.Context, name string) (rollout.State, error)
-	States(ctx context.Context) ([]rollout.State, error)
+	Active(ctx context.Context) ([]rollout.State, error)
 	Append(ctx context.Context, before rollout.State, e rollout.Event) (rollout.State, rollout.Event, error)
 }
 
@@ -59,9 +59,11 @@ type Controller struct {
 	mu     sync.Mutex
 	seats  map[string]*seat
 	epoch  int64
-	last   time.Time // the cycle before
-	gone   bool      // the journal was away then
+	began  time.Time // the first cycle
+	last   time.Time // the latest time that a cycle was given
+	gone   bool      // the journal was away in the cycle before
 	series *cache
+	passes sync.WaitGroup
 	poke   chan struct{}
 }
 
@@ -70,7 +72,7 @@ func New(o Options) *Controller {
 	o.Every = orElse(o.Every, 10*time.Second)
 	o.ReadEvery = orElse(o.ReadEvery, 30*time.Second)
 	o.Patience = orElse(o.Patience, 800*time.Millisecond)
-	return &Controller{Options: o, seats: map[string]*seat{}, series: newCache(o.ReadEvery), poke: make(chan struct{}, 1)}
+	return &Controller{Options: o, seats: map[string]*seat{}, series: newCache(), poke: make(chan struct{}, 1)}
 }
 
 func orElse(d, otherwise time.Duration) time.Duration {
@@ -83,18 +85,39 @@ func orElse(d, otherwise time.Duration) time.Duration {
 // Run does a cycle every so often, and at once after a command, until ctx is done.
 func (c *Controller) Run(ctx context.Context) error {
 	defer c.series.wait()
-	tick := time.NewTicker(c.Every)
-	defer tick.Stop()
+	defer c.passes.Wait()
+	next := time.NewTimer(c.Every)
+	defer next.Stop()
 	for {
-		c.Cycle(ctx, time.Now().UTC())
+		c.Cycle(ctx, time.Now().UTC().Round(0)) // by the wall clock: a step of it must show
+		next.Reset(c.pace())
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-tick.C:
+		case <-next.C:
 		case <-c.poke:
 		}
 	}
 }
+
+// pace is the time until the next guard cycle: the least that an active plan asks for.
+func (c *Controller) pace() time.Duration {
+	every := c.Every
+	for _, s := range c.all() {
+		if at := s.look.Load(); at != nil && at.state.Phase.Active() {
+			every = min(every, at.state.Plan.Guard.Every)
+		}
+	}
+	return max(every, fastest)
+}
+
+const (
+	fastest = 50 * time.Millisecond // no plan makes cycles follow each other closer
+
+	// cyclePatience is how long a cycle waits for its passes. One rollout whose
+	// flags hang goes on by itself, and keeps no other's guard waiting.
+	cyclePatience = time.Second
+)
 
 // Poke makes the next cycle come at once.
 func (c *Controller) Poke() {
@@ -104,26 +127,47 @@ func (c *Controller) Poke() {
 	}
 }
 
-// Cycle carries every rollout on, as far as it goes on what is seen at now.
+// Cycle carries every rollout on, as far as it goes on what is seen at now. A
+// rollout whose last pass still goes on is left to it.
 func (c *Controller) Cycle(ctx context.Context, now time.Time) {
 	away := c.sync(ctx)
 	c.noteAway(ctx, away)
-	clock := !now.Before(c.last)
-	c.last = now
-	seats := c.active()
-	c.readMetrics(ctx, seats, now)
+	clock := !now.Before(c.last) // in doubt until it has caught up
+	if clock {
+		c.last = now
+	}
+	if c.began.IsZero() {
+		c.began = now
+	}
+	c.readMetrics(ctx, now)
 
-	var group errgroup.Group
-	group.SetLimit(8)
+	seats := c.all()
+	finished := make(chan struct{}, len(seats))
+	started := 0
 	for _, s := range seats {
-		group.Go(func() error {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			pass{Controller: c, seat: s, now: now, away: away, clock: clock}.run(ctx)
-			return nil
+		if !s.mu.TryLock() {
+			continue
+		}
+		if s.state.Plan == nil || !s.state.Phase.Active() {
+			s.mu.Unlock()
+			continue
+		}
+		started++
+		c.passes.Go(func() {
+			pass{Controller: c, seat: s, now: now, away: away, clock: clock}.guarded(ctx)
+			s.mu.Unlock()
+			finished <- struct{}{}
 		})
 	}
-	_ = group.Wait() // passes report by the log; none fails
+	patience := time.NewTimer(cyclePatience)
+	defer patience.Stop()
+	for range started {
+		select {
+		case <-finished:
+		case <-patience.C:
+			return
+		}
+	}
 }
 
 // sync takes leadership once, and the folded states from the journal. It
@@ -140,17 +184,36 @@ func (c *Controller) sync(ctx context.Context) error {
 		c.epoch = epoch
 		c.mu.Unlock()
 	}
-	states, err := c.Journal.States(ctx)
+	states, err := c.Journal.Active(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
+	active := map[string]bool{}
 	for i := range states {
-		s := c.seat(states[i].Name)
-		s.mu.Lock()
-		s.adopt(states[i])
+		active[states[i].Name] = true
+		if s := c.seat(states[i].Name); s.mu.TryLock() {
+			s.adopt(states[i])
+			s.mu.Unlock()
+		}
+	}
+	c.dismiss(active)
+	return nil
+}
+
+// dismiss forgets the rollouts that are no longer active; what a seat still has
+// to tell the journal keeps it.
+func (c *Controller) dismiss(active map[string]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, s := range c.seats {
+		if active[name] || !s.mu.TryLock() {
+			continue
+		}
+		if s.base == nil && !s.asked() {
+			delete(c.seats, name)
+		}
 		s.mu.Unlock()
 	}
-	return nil
 }
 
 // noteAway logs when the journal goes away and when it comes back.
@@ -176,21 +239,16 @@ func (c *Controller) seat(name string) *seat {
 	return s
 }
 
-// active returns the seats of the rollouts that there is something to do for.
-func (c *Controller) active() []*seat {
+// known returns the seat of a rollout, or nil.
+func (c *Controller) known(name string) *seat {
 	c.mu.Lock()
-	all := make([]*seat, 0, len(c.seats))
-	for _, s := range c.seats {
-		all = append(all, s)
-	}
-	c.mu.Unlock()
-	var active []*seat
-	for _, s := range all {
-		s.mu.Lock()
-		if s.state.Phase.Active() && s.state.Plan != nil {
-			active = append(active, s)
-		}
-		s.mu.Unlock()
-	}
-	return active
+	defer c.mu.Unlock()
+	return c.seats[name]
+}
+
+// all returns all seats.
+func (c *Controller) all() []*seat {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Values(c.seats))
 }

@@ -83,11 +83,11 @@ func (j *awayJournal) State(ctx context.Context, name string) (rollout.State, er
 	return j.Journal.State(ctx, name)
 }
 
-func (j *awayJournal) States(ctx context.Context) ([]rollout.State, error) {
+func (j *awayJournal) Active(ctx context.Context) ([]rollout.State, error) {
 	if j.away.Load() {
 		return nil, errAway
 	}
-	return j.Journal.States(ctx)
+	return j.Journal.Active(ctx)
 }
 
 func (j *awayJournal) Append(ctx context.Context, s rollout.State, e rollout.Event) (rollout.State, rollout.Event, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
@@ -95,6 +96,9 @@ func isOurs(err error) bool {
 
 func (c *Controller) obey(ctx context.Context, s rollout.State, cmd rollout.Command) (rollout.State, error) {
 	e, err := rollout.Obey(&s, &cmd, time.Now().UTC())
+	if err == nil && cmd.Verb == rollout.Withdraw {
+		err = c.atZero(ctx, &s)
+	}
 	if err != nil {
 		return s, c.refused(ctx, s, cmd, err)
 	}
@@ -102,6 +106,27 @@ func (c *Controller) obey(ctx context.Context, s rollout.State, cmd rollout.Comm
 	defer cancel()
 	after, _, err := c.Journal.Append(ctx, s, e)
 	return after, err
+}
+
+// atZero refuses to give up a rollout whose flags may still have a share:
+// nobody would lower them any more.
+func (c *Controller) atZero(ctx context.Context, s *rollout.State) error {
+	if s.Phase == rollout.Draft {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, flagPatience)
+	defer cancel()
+	for i := range s.Plan.Lanes {
+		key := s.Plan.Lanes[i].Flag
+		setting, err := c.Flags.Read(ctx, key)
+		switch {
+		case err != nil:
+			return rollout.Refusal(fmt.Sprintf("flag %s cannot be read, so nobody knows that it is at 0%%: %v", key, err))
+		case setting.Share > 0:
+			return rollout.Refusal(fmt.Sprintf("flag %s is at %v; roll it back first, then withdraw it at 0%%", key, setting.Share))
+		}
+	}
+	return nil
 }
 
 // refused records a refusal and returns it. The journal knows the request if it
@@ -126,17 +151,19 @@ func (c *Controller) refused(ctx context.Context, s rollout.State, cmd rollout.C
 
 // withWaits adds to a refusal all that the rollout waits for, as it was seen last.
 func (c *Controller) withWaits(s rollout.State, why error) error {
-	seat := c.seat(s.Name)
-	seat.mu.Lock()
-	defer seat.mu.Unlock()
-	if !errors.As(why, new(rollout.Refusal)) || seat.version != s.Version || len(seat.rest) == 0 {
+	seat := c.known(s.Name)
+	if seat == nil || !errors.As(why, new(rollout.Refusal)) {
 		return why
 	}
-	text := why.Error()
-	for _, w := range seat.rest {
-		text += fmt.Sprintf("; %s %s: %s", w.Kind, w.Subject, w.Why)
+	last := seat.look.Load()
+	if last == nil || last.state.Version != s.Version {
+		return why
 	}
-	return rollout.Refusal(text)
+	parts := []string{why.Error()}
+	for _, w := range last.rest {
+		parts = append(parts, fmt.Sprintf("%s %s: %s", w.Kind, w.Subject, w.Why))
+	}
+	return rollout.Refusal(strings.Join(parts, "; "))
 }
 
 // withoutJournal obeys a rollback on the last folded state; nothing else is.
@@ -144,20 +171,19 @@ func (c *Controller) withoutJournal(ctx context.Context, name string, cmd rollou
 	if cmd.Verb != rollout.Rollback {
 		return rollout.State{}, fmt.Errorf("%w: %w", rollout.ErrAway, away)
 	}
-	s := c.seat(name)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.state.Plan == nil {
+	s := c.known(name)
+	if s == nil || s.look.Load() == nil {
 		return rollout.State{}, fmt.Errorf("rollout %s is not known without the journal: %w: %w", name, rollout.ErrAway, away)
 	}
-	e, err := rollout.Obey(&s.state, &cmd, time.Now().UTC())
+	state := s.look.Load().state
+	e, err := rollout.Obey(&state, &cmd, time.Now().UTC())
 	if err != nil {
-		return s.state, err
+		return state, err
 	}
-	s.inMemory(&e)
+	s.keep(cmd)
 	c.Log.ErrorContext(ctx, "rolling back without the journal", "rollout", name, "why", e.Why, "err", away)
 	c.Poke()
-	return s.state, nil
+	return rollout.Apply(state, &e), nil
 }
 
 // Status is a rollout as it was when a cycle last looked.
@@ -166,21 +192,20 @@ func (c *Controller) Status(ctx context.Context, name string) (rollout.Status, e
 	if errors.Is(err, rollout.ErrNotFound) {
 		return rollout.Status{}, err
 	}
-	s := c.seat(name)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err != nil || s.base != nil {
-		if s.state.Plan == nil {
+	last := &look{}
+	if s := c.known(name); s != nil && s.look.Load() != nil {
+		last = s.look.Load()
+	}
+	status := rollout.Status{State: state, Verdicts: last.seen.Verdicts, Bake: last.seen.Bake, Waits: last.rest, Looked: last.at, LookedAt: last.state.Version}
+	if err != nil {
+		if last.state.Plan == nil {
 			return rollout.Status{}, fmt.Errorf("rollout %s is not known without the journal: %w: %w", name, rollout.ErrAway, err)
 		}
-		state = s.state
+		status.State, status.Away = last.state, err.Error()
+		state = last.state
 	}
-	status := rollout.Status{State: state, Verdicts: s.seen.Verdicts, Bake: s.seen.Bake, Waits: s.rest, Looked: s.at, LookedAt: s.version}
-	if !s.at.IsZero() {
-		status.Next = s.at.Add(c.Every)
-	}
-	if err != nil {
-		status.Away = err.Error()
+	if !last.at.IsZero() && state.Phase.Active() {
+		status.Next = last.at.Add(c.pace())
 	}
 	for i := range state.Lanes {
 		lane := rollout.LaneStatus{
@@ -188,9 +213,9 @@ func (c *Controller) Status(ctx context.Context, name string) (rollout.Status, e
 			Intended: state.Lanes[i].Intended, Confirmed: state.Lanes[i].Confirmed,
 			Unread: "not looked at yet",
 		}
-		if i < len(s.seen.Flags) {
-			lane.Published, lane.Unread = s.seen.Flags[i].Share, s.seen.Flags[i].Err
-			lane.Tasks = s.seen.Tasks[i]
+		if i < len(last.seen.Flags) {
+			lane.Published, lane.Unread = last.seen.Flags[i].Share, last.seen.Flags[i].Err
+			lane.Tasks = last.seen.Tasks[i]
 		}
 		status.Lanes = append(status.Lanes, lane)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -51,12 +52,15 @@ const (
 	gauges
 )
 
+// mostLanes bounds what one task may report of.
+const mostLanes = 20
+
 // retention is how long counts are kept, and silent tasks remembered.
 const retention = 2 * time.Hour
 
 // NewFleet returns a fleet of which nothing has been heard.
 func NewFleet(now func() time.Time) *Fleet {
-	return &Fleet{now: now, began: now().UTC(), tasks: map[string]map[string]rollout.Heard{}, slots: map[slotKey]*slot{}}
+	return &Fleet{now: now, began: now().UTC().Round(0), tasks: map[string]map[string]rollout.Heard{}, slots: map[slotKey]*slot{}}
 }
 
 // Report takes a task's report; one that is older than what is known is ignored.
@@ -64,7 +68,10 @@ func (f *Fleet) Report(_ context.Context, r rollout.TaskReport) error {
 	if r.Task == "" || r.Service == "" {
 		return rollout.Invalid{{Field: "task, service", Allowed: "a report must name its task and its service"}}
 	}
-	now := f.now().UTC()
+	if len(r.Lanes) > mostLanes {
+		return rollout.Invalid{{Field: "lanes", Value: strconv.Itoa(len(r.Lanes)), Allowed: fmt.Sprintf("at most %d lanes a task", mostLanes)}}
+	}
+	now := f.now().UTC().Round(0)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sweep(now)
@@ -154,7 +161,7 @@ func (f *Fleet) heard(p *rollout.Plan) []rollout.Heard {
 	return all
 }
 
-// countersByName and gaugesByName are the metrics of source tasks.
+// counterByName returns a counter of source tasks.
 func counterByName(name string) (int, bool) {
 	i := slices.Index([]string{"failed_opens", "opened", "read_only_errors", "indeterminate"}, name)
 	return i, i >= 0

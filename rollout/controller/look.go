@@ -2,10 +2,14 @@ package controller
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/seed-c8cbbb61/cutover/flags"
 	"github.com/seed-c8cbbb61/cutover/gates"
 	"github.com/seed-c8cbbb61/cutover/rollout"
 	"github.com/seed-c8cbbb61/cutover/rollout/preflight"
@@ -81,43 +85,81 @@ func (p pass) lookAtTasks(seen *rollout.Seen) {
 
 func (p pass) judge(seen *rollout.Seen) {
 	s := &p.seat.state
-	bake, measured := time.Duration(0), false
+	var remembered, reported []time.Duration
 	for i := range s.Plan.Gates {
 		g := &s.Plan.Gates[i]
 		series, at := p.seriesOf(g)
-		from, counts := s.JudgeFrom(g)
-		if !counts {
-			seen.Verdicts[i] = gates.Verdict{Gate: g.Name, Result: gates.Inconclusive, Cause: gates.NoData, Unit: g.Metric.Unit, Why: "its points count from settle on"}
-		} else {
-			seen.Verdicts[i] = gates.Judge(*g, series, from, at)
-		}
-		if s.Settled.IsZero() {
-			continue
-		}
-		length := time.Duration(gates.Judge(*g, series, s.Settled, at).Complete) * g.Metric.Period
-		if !measured || length < bake {
-			bake, measured = length, true
+		v := p.verdict(g, series, at)
+		seen.Verdicts[i] = v
+		switch {
+		case s.Settled.IsZero() || v.Cause == gates.NotStarted || p.idle(g, seen):
+		case g.Source == tasksSource:
+			reported = append(reported, p.seat.counts[i].add(g, series, s.Settled, at))
+		default:
+			remembered = append(remembered, time.Duration(gates.Judge(*g, series, s.Settled, at).Complete)*g.Metric.Period)
 		}
 	}
-	seen.Bake = bake
+	// What tasks reported is gone after a restart; where another source remembers,
+	// the bake is counted by that one.
+	if len(remembered) == 0 {
+		remembered = reported
+	}
+	if len(remembered) > 0 {
+		seen.Bake = slices.Min(remembered)
+	}
 	seen.Blind = p.blind(seen)
+}
+
+// verdict judges a gate by a series as it was known at a moment.
+func (p pass) verdict(g *gates.Gate, series gates.Series, at time.Time) gates.Verdict {
+	from, counts := p.seat.state.JudgeFrom(g)
+	if !counts {
+		return gates.Verdict{Gate: g.Name, Result: gates.Inconclusive, Cause: gates.NoData, Unit: g.Metric.Unit, Why: "its points count from settle on"}
+	}
+	if !p.clock && from.After(p.now) {
+		from = recent(g, p.now) // the clock went back: what counts lies in its future
+	}
+	v := gates.Judge(*g, series, from, at)
+	lag := p.now.Sub(at)
+	v.Age += lag
+	if v.Allows() && (lag < 0 || v.Age > 2*g.Metric.Period+p.ReadEvery) {
+		v.Result, v.Cause = gates.Inconclusive, gates.Stale
+		v.Why = fmt.Sprintf("the newest data are %v old", v.Age.Round(time.Second))
+	}
+	return v
+}
+
+// idle reports whether a gate speaks of lanes only that have no share.
+func (p pass) idle(g *gates.Gate, seen *rollout.Seen) bool {
+	if g.Scope != gates.ScopeLane || len(g.Lanes) == 0 {
+		return false
+	}
+	for i := range p.seat.state.Lanes {
+		lane := &p.seat.state.Lanes[i]
+		if slices.Contains(g.Lanes, lane.Name) && (lane.Intended > 0 || seen.Flags[i].Share > 0) {
+			return false
+		}
+	}
+	return true
 }
 
 // seriesOf returns the series of a gate, of the fleet or what was read last, and
 // the moment that it is known at.
 func (p pass) seriesOf(g *gates.Gate) (gates.Series, time.Time) {
 	if g.Source == tasksSource {
-		return p.Fleet.series(p.seat.state.Plan, g.Metric, p.since(g), p.now), p.now
+		s := &p.seat.state
+		return p.Fleet.series(s.Plan, g.Metric, neededFrom(s, g, p.now), p.now), p.now
 	}
 	return p.series.of(g, p.now)
 }
 
-// since returns from when on points of a gate may be asked for.
-func (p pass) since(g *gates.Gate) time.Time { return neededFrom(&p.seat.state, g, p.now) }
-
 // blind reports whether all independent sources are: the metrics of each source
 // that gates use, and the tasks' reports.
 func (p pass) blind(seen *rollout.Seen) bool {
+	plan := p.seat.state.Plan
+	if p.now.Sub(p.began) < 3*plan.Converge.Interval+plan.Period() {
+		return false // it has only begun to look
+	}
 	sees := false
 	for i := range seen.Tasks {
 		sees = sees || seen.Tasks[i].Live > 0
@@ -145,17 +187,26 @@ func (p pass) checked(ctx context.Context, seen *rollout.Seen) *rollout.Report {
 	return report
 }
 
+// created makes a flag that is missing, where the store is ours alone.
+func (p pass) created(ctx context.Context, key flags.Key) bool {
+	if p.Create == nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, flagPatience)
+	defer cancel()
+	_, err := p.Flags.Read(ctx, key)
+	return errors.Is(err, flags.ErrNotFound) && p.Create(ctx, key) == nil
+}
+
 // check is the preflight, on the facts that this look has found.
 func (p pass) check(ctx context.Context, seen *rollout.Seen) *rollout.Report {
 	s := &p.seat.state
-	facts := preflight.Facts{Tasks: seen.Tasks}
+	facts := preflight.Facts{Tasks: seen.Tasks, Every: p.Every, ReadEvery: p.ReadEvery}
 	for i := range s.Plan.Lanes {
 		flag := seen.Flags[i]
-		if flag.Err != "" && p.Create != nil {
-			if err := p.Create(ctx, s.Plan.Lanes[i].Flag); err == nil {
-				flag = p.read(ctx, i)
-				seen.Flags[i] = flag
-			}
+		if flag.Err != "" && p.created(ctx, s.Plan.Lanes[i].Flag) {
+			flag = p.read(ctx, i)
+			seen.Flags[i] = flag
 		}
 		facts.Flags = append(facts.Flags, flag)
 	}

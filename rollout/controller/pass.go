@@ -3,6 +3,8 @@ package controller
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/seed-c8cbbb61/cutover/flags"
@@ -21,13 +23,29 @@ type pass struct {
 // most is how many steps a pass may take; Decide comes to rest long before.
 const most = 64
 
+// guarded runs a pass. A fault in one must not end the process, and with it
+// every guard.
+func (p pass) guarded(ctx context.Context) {
+	defer func() {
+		if fault := recover(); fault != nil {
+			p.Log.ErrorContext(ctx, "a pass broke off", "rollout", p.seat.state.Name, "err", fmt.Sprintf("%v\n%s", fault, debug.Stack()))
+		}
+	}()
+	p.run(ctx)
+}
+
 func (p pass) run(ctx context.Context) {
 	p.comeBack(ctx)
 	p.lead(ctx)
+	p.obeyKept(ctx)
 	seen := p.look(ctx)
 	tries := make([]int, len(seen.Flags))
 	var rest []rollout.Wait
-	for range most {
+	for n := 0; ; n++ {
+		if n == most {
+			p.Log.ErrorContext(ctx, "a pass did not come to rest", "rollout", p.seat.state.Name, "phase", p.seat.state.Phase)
+			break
+		}
 		step := rollout.Decide(&p.seat.state, &seen, p.now)
 		switch {
 		case step.Event != nil:
@@ -43,8 +61,7 @@ func (p pass) run(ctx context.Context) {
 	if !seen.Guard {
 		p.seat.lastBake = p.now
 	}
-	p.seat.seen, p.seat.rest, p.seat.at, p.seat.away = seen, rest, p.now, p.away
-	p.seat.version = p.seat.state.Version
+	p.seat.look.Store(&look{state: p.seat.state, seen: seen, rest: rest, at: p.now})
 }
 
 // comeBack tells the journal, once it is back, what was lowered without it.
@@ -66,6 +83,41 @@ func (p pass) comeBack(ctx context.Context) {
 	p.Log.InfoContext(ctx, "recorded late what was lowered without the journal", "rollout", now.Name, "why", e.Why)
 	p.seat.base, p.seat.wrote = nil, nil
 	p.seat.state = now
+}
+
+// obeyKept obeys the rollbacks that people asked for while the journal was away:
+// in memory, and once it is back by the event that they would have been.
+func (p pass) obeyKept(ctx context.Context) {
+	s := p.seat
+	s.orders.Lock()
+	kept := s.kept
+	s.kept = nil
+	s.orders.Unlock()
+	var still []order
+	for _, o := range kept {
+		e, err := rollout.Obey(&s.state, &o.command, p.now)
+		switch {
+		case err != nil:
+			p.Log.WarnContext(ctx, "a rollback is done already, or refused", "rollout", s.state.Name, "err", err)
+		case p.away == nil && s.base == nil:
+			appendCtx, cancel := context.WithTimeout(ctx, p.Patience)
+			after, _, err := p.Journal.Append(appendCtx, s.state, e)
+			cancel()
+			if err == nil {
+				s.state = after
+			} else if !errors.As(err, new(rollout.Duplicate)) {
+				still = append(still, o)
+			}
+		default:
+			if !o.obeyed {
+				s.inMemory(&e)
+			}
+			still = append(still, order{o.command, true})
+		}
+	}
+	s.orders.Lock()
+	s.kept = append(still, s.kept...)
+	s.orders.Unlock()
 }
 
 // lead puts our epoch on a rollout that a former leader left.
@@ -100,7 +152,8 @@ func (p pass) record(ctx context.Context, e *rollout.Event, seen *rollout.Seen) 
 			return
 		case errors.Is(err, rollout.ErrConflict):
 			if now, err := p.Journal.State(ctx, s.state.Name); err == nil {
-				s.state = now // a person was faster: decide anew
+				s.state = now // a person was faster, or another leader: decide anew
+				seen.Lease = seen.Lease && now.Epoch == p.epoch
 				return
 			}
 		}
@@ -134,7 +187,9 @@ func (p pass) act(ctx context.Context, w *rollout.Write, seen *rollout.Seen, tri
 	defer cancel()
 	lane, before := w.Lane, seen.Flags[w.Lane].Revision
 	plan := &p.seat.state.Plan.Lanes[lane]
-	after, err := p.Flags.Write(ctx, plan.Flag, w.Change)
+	change := w.Change
+	change.Epoch = min(change.Epoch, p.epoch) // nobody signs for another
+	after, err := p.Flags.Write(ctx, plan.Flag, change)
 	tries[lane]++
 	if err == nil {
 		seen.Flags[lane] = rollout.Flag{Setting: after, Replaced: before, Before: p.seat.lanes[lane].notice(after.Revision, p.now)}

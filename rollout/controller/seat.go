@@ -2,13 +2,16 @@ package controller
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-c8cbbb61/cutover/flags"
+	"github.com/seed-c8cbbb61/cutover/gates"
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
-// seat is what is kept in memory of one rollout.
+// seat is what is kept in memory of one rollout. A pass holds mu as long as it
+// goes on; what people ask for must not wait for that.
 type seat struct {
 	mu    sync.Mutex
 	state rollout.State
@@ -20,13 +23,40 @@ type seat struct {
 
 	lastBake time.Time  // the last cycle that might raise
 	lanes    []laneView // in the plan's order
+	counts   []count    // of the gates, in the plan's order
 
-	seen rollout.Seen // by the last cycle, for people
-	rest []rollout.Wait
-	at   time.Time
-	away error
+	look atomic.Pointer[look] // the last one, for people
 
-	version uint64 // that the last cycle came to
+	orders sync.Mutex
+	kept   []order // rollbacks that people asked for while the journal was away
+}
+
+// look is what the last pass came to.
+type look struct {
+	state rollout.State
+	seen  rollout.Seen
+	rest  []rollout.Wait
+	at    time.Time
+}
+
+// order is a rollback that was taken without the journal.
+type order struct {
+	command rollout.Command
+	obeyed  bool // in memory
+}
+
+// keep takes a rollback that the journal cannot take now.
+func (s *seat) keep(c rollout.Command) {
+	s.orders.Lock()
+	defer s.orders.Unlock()
+	s.kept = append(s.kept, order{command: c})
+}
+
+// asked reports whether such a rollback is still to be told to the journal.
+func (s *seat) asked() bool {
+	s.orders.Lock()
+	defer s.orders.Unlock()
+	return len(s.kept) > 0
 }
 
 // laneView is what was seen of a lane before.
@@ -46,6 +76,17 @@ func (s *seat) adopt(state rollout.State) {
 	if len(s.lanes) != len(state.Lanes) {
 		s.lanes = make([]laneView, len(state.Lanes))
 	}
+	if state.Plan != nil && len(s.counts) != len(state.Plan.Gates) {
+		s.counts = make([]count, len(state.Plan.Gates))
+	}
+}
+
+// gates returns the gates of a rollout that there is something to do for.
+func (s *seat) gates() []gates.Gate {
+	if s.state.Plan == nil || !s.state.Phase.Active() {
+		return nil
+	}
+	return s.state.Plan.Gates
 }
 
 // inMemory goes on with an event that the journal cannot take now.

@@ -2,6 +2,9 @@ package controller
 
 import (
 	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -13,8 +16,6 @@ import (
 // cache keeps what was read of each metric, so that a read asks for what is new.
 // Reads go on beside the cycles: a source that hangs keeps no guard waiting.
 type cache struct {
-	every time.Duration // the time between two reads while a share > 0
-
 	mu      sync.Mutex
 	entries map[string]*entry // by source and metric
 	reading map[string]bool   // sources
@@ -26,6 +27,7 @@ type entry struct {
 	series gates.Series
 	from   time.Time // what was asked for at first
 	at     time.Time // when it was read last: what came to pass since is not in it
+	whole  time.Time // when the source last answered in full; zero if it never did
 }
 
 // overlap is how many buckets are read again: the newest ones may still change.
@@ -37,8 +39,8 @@ const readBudget = 500 * time.Millisecond
 // longestLookBack bounds what is asked for after a restart.
 const longestLookBack = 8 * 24 * time.Hour
 
-func newCache(every time.Duration) *cache {
-	return &cache{every: every, entries: map[string]*entry{}, reading: map[string]bool{}, lastly: map[string]time.Time{}}
+func newCache() *cache {
+	return &cache{entries: map[string]*entry{}, reading: map[string]bool{}, lastly: map[string]time.Time{}}
 }
 
 func entryKey(source string, m gates.Metric) string { return source + "\x00" + m.ID() }
@@ -50,19 +52,10 @@ func (c *cache) of(g *gates.Gate, now time.Time) (gates.Series, time.Time) {
 	defer c.mu.Unlock()
 	e := c.entries[entryKey(g.Source, g.Metric)]
 	if e == nil {
-		return gates.Series{Cause: gates.NoData, Note: notRead}, now
+		return gates.Series{Cause: gates.NoData, Note: "not read yet"}, now
 	}
-	series := e.series
-	if series.Cause == "" && now.Sub(e.at) > stale*max(g.Metric.Period, c.every) {
-		series.Cause, series.Note = gates.Stale, "last read "+e.at.Format(time.TimeOnly)+" UTC"
-	}
-	return series, e.at
+	return e.series, e.at
 }
-
-const (
-	notRead = "not read yet"
-	stale   = 2 // periods, or reads that are due, after which what was read is too old to judge by
-)
 
 // wait returns when no read goes on any more.
 func (c *cache) wait() { c.done.Wait() }
@@ -88,11 +81,13 @@ func neededFrom(s *rollout.State, g *gates.Gate, now time.Time) time.Time {
 }
 
 // readMetrics reads what is due, all rollouts' metrics of a source at once.
-func (c *Controller) readMetrics(ctx context.Context, seats []*seat, now time.Time) {
+func (c *Controller) readMetrics(ctx context.Context, now time.Time) {
 	wanted := map[string]map[string]want{}
-	for _, s := range seats {
-		s.mu.Lock()
-		for i := range s.state.Plan.Gates {
+	for _, s := range c.all() {
+		if !s.mu.TryLock() {
+			continue
+		}
+		for i := range s.gates() {
 			g := &s.state.Plan.Gates[i]
 			if g.Source == tasksSource {
 				continue
@@ -101,7 +96,7 @@ func (c *Controller) readMetrics(ctx context.Context, seats []*seat, now time.Ti
 				wanted[g.Source] = map[string]want{}
 			}
 			key := g.Metric.ID()
-			w := wanted[g.Source][key].add(g.Metric, neededFrom(&s.state, g, now))
+			w := wanted[g.Source][key].add(g, neededFrom(&s.state, g, now))
 			w.every = c.cadence(&s.state, w.every)
 			wanted[g.Source][key] = w
 		}
@@ -129,11 +124,12 @@ func (c *Controller) readMetrics(ctx context.Context, seats []*seat, now time.Ti
 type want struct {
 	metric gates.Metric
 	from   time.Time
+	delay  time.Duration // the longest publish delay
 	every  time.Duration
 }
 
-func (w want) add(m gates.Metric, from time.Time) want {
-	w.metric = m
+func (w want) add(g *gates.Gate, from time.Time) want {
+	w.metric, w.delay = g.Metric, max(w.delay, g.Delay)
 	if w.from.IsZero() || from.Before(w.from) {
 		w.from = from
 	}
@@ -166,7 +162,8 @@ func (c *Controller) startRead(ctx context.Context, source string, wants map[str
 		_, known := c.series.entries[source+"\x00"+key]
 		fresh = fresh || !known
 	}
-	due := !c.series.reading[source] && (fresh || now.Sub(c.series.lastly[source]) >= every)
+	since := now.Sub(c.series.lastly[source])
+	due := !c.series.reading[source] && (fresh || since < 0 || since >= every)
 	if due {
 		c.series.reading[source] = true
 		c.series.lastly[source] = now
@@ -176,11 +173,22 @@ func (c *Controller) startRead(ctx context.Context, source string, wants map[str
 	if due {
 		go func() {
 			defer c.series.done.Done()
+			defer func() { finished <- struct{}{} }()
+			defer c.broken(ctx, source)
 			c.read(ctx, source, wants, now)
-			finished <- struct{}{}
 		}()
 	}
 	return due
+}
+
+// broken keeps a fault of a reader from ending the process.
+func (c *Controller) broken(ctx context.Context, source string) {
+	if fault := recover(); fault != nil {
+		c.Log.ErrorContext(ctx, "a read broke off", "source", source, "err", fmt.Sprintf("%v\n%s", fault, debug.Stack()))
+		c.series.mu.Lock()
+		c.series.reading[source] = false
+		c.series.mu.Unlock()
+	}
 }
 
 // read reads metrics of a source and keeps what it finds.
@@ -191,9 +199,10 @@ func (c *Controller) read(ctx context.Context, source string, wants map[string]w
 	for key, w := range wants {
 		metrics = append(metrics, w.metric)
 		need := w.from
-		if e := c.series.entries[source+"\x00"+key]; e != nil && !need.Before(e.from) && len(e.series.Points) > 0 {
-			newest := e.series.Points[len(e.series.Points)-1].Start
-			need = newest.Add(-overlap * w.metric.Period)
+		if e := c.series.entries[source+"\x00"+key]; e != nil && !need.Before(e.from) && !e.whole.IsZero() {
+			if again := e.whole.Add(-overlap*w.metric.Period - w.delay); again.After(need) {
+				need = again
+			}
 		}
 		if need.Before(from) {
 			from = need
@@ -208,6 +217,7 @@ func (c *Controller) read(ctx context.Context, source string, wants map[string]w
 	c.series.mu.Lock()
 	defer c.series.mu.Unlock()
 	c.series.reading[source] = false
+	c.series.forget(now)
 	for i, m := range metrics {
 		got := gates.Series{Cause: gates.Config, Note: "there is no source " + source}
 		if i < len(series) {
@@ -217,6 +227,11 @@ func (c *Controller) read(ctx context.Context, source string, wants map[string]w
 	}
 }
 
+// forget drops what nobody has asked for in the last hour.
+func (c *cache) forget(now time.Time) {
+	maps.DeleteFunc(c.entries, func(_ string, e *entry) bool { return now.Sub(e.at) > time.Hour })
+}
+
 // merge adds points to what is known, the newer value of a bucket winning.
 func (c *cache) merge(key string, got gates.Series, from, at time.Time) {
 	e := c.entries[key]
@@ -224,15 +239,13 @@ func (c *cache) merge(key string, got gates.Series, from, at time.Time) {
 		e = &entry{from: from}
 		c.entries[key] = e
 	}
-	if from.Before(e.from) {
-		e.from = from
-	}
+	e.from = from
 	byStart := func(a, b gates.Point) int { return a.Start.Compare(b.Start) }
 	points := slices.SortedStableFunc(slices.Values(slices.Concat(e.series.Points, got.Points)), byStart)
 	merged := points[:0]
 	for _, p := range points {
 		switch last := len(merged) - 1; {
-		case p.Start.Before(e.from.Add(-time.Hour)):
+		case p.Start.Before(from):
 		case last >= 0 && merged[last].Start.Equal(p.Start):
 			merged[last] = p
 		default:
@@ -240,4 +253,7 @@ func (c *cache) merge(key string, got gates.Series, from, at time.Time) {
 		}
 	}
 	e.series, e.at = gates.Series{Points: slices.Clip(merged), Cause: got.Cause, Note: got.Note}, at
+	if got.Cause == "" {
+		e.whole = at
+	}
 }

@@ -33,6 +33,17 @@ func (j *Journal) States(ctx context.Context) ([]rollout.State, error) {
 	return states, nil
 }
 
+// Active returns the rollouts that hold a database: all that a controller has
+// something to do for, however many have ended.
+func (j *Journal) Active(ctx context.Context) ([]rollout.State, error) {
+	const query = `SELECT state FROM rollouts WHERE name IN (SELECT holder FROM claims WHERE kind = ?) ORDER BY name`
+	states, err := j.states(ctx, query, string(rollout.ClaimDatabase))
+	if err != nil {
+		return nil, fmt.Errorf("reading the active rollouts: %w", err)
+	}
+	return states, nil
+}
+
 func (j *Journal) states(ctx context.Context, query string, args ...any) ([]rollout.State, error) {
 	texts, err := j.texts(ctx, query, args...)
 	if err != nil {

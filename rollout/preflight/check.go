@@ -17,6 +17,9 @@ type Facts struct {
 	Tasks    []rollout.Observation
 	Verdicts []gates.Verdict
 	Notes    []string // what the sources of the gates said
+
+	Every     time.Duration // between two guard cycles
+	ReadEvery time.Duration // between two reads of metrics
 }
 
 // soon is within how long at least one guardrail should see a breach.
@@ -36,7 +39,7 @@ func Check(p *rollout.Plan, f *Facts) *rollout.Report {
 	for i := range p.Gates {
 		checkGate(&p.Gates[i], &f.Verdicts[i], f.Notes[i], add)
 	}
-	checkDetection(p, add)
+	checkDetection(p, f, add)
 	report.Hash = hash(report)
 	return report
 }
@@ -82,14 +85,19 @@ func checkGate(g *gates.Gate, v *gates.Verdict, note string, add adder) {
 }
 
 // checkDetection warns where no guardrail would see a breach within 30 s.
-func checkDetection(p *rollout.Plan, add adder) {
+func checkDetection(p *rollout.Plan, f *Facts, add adder) {
 	fastest := time.Duration(-1)
 	for i := range p.Gates {
 		g := &p.Gates[i]
 		if g.OnBreach != gates.OnBreachZero {
 			continue
 		}
-		sees := time.Duration(g.Limit.M)*g.Metric.Period + g.Delay + p.Guard.Every
+		sees := time.Duration(g.Limit.M)*g.Metric.Period + g.Delay + min(f.Every, p.Guard.Every)
+		if g.Source == "tasks" {
+			sees += p.Converge.Interval
+		} else {
+			sees += f.ReadEvery
+		}
 		if fastest < 0 || sees < fastest {
 			fastest = sees
 		}
