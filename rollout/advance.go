@@ -196,6 +196,9 @@ func (d *decision) baking() (Step, bool) {
 	if d.seen.BakeFrom.Equal(d.Settled) && tasks.Live > 0 && tasks.Replaced*10 > tasks.Live {
 		return happens(d.event(Rebaked, fmt.Sprintf("%d of %d tasks of lane %s were replaced", tasks.Replaced, tasks.Live, d.Lanes[lane].Name)))
 	}
+	if !d.seen.BakeFrom.Equal(d.Settled) {
+		return rest(Wait{WaitBake, d.Lanes[lane].Name, "what has baked is not measured yet"})
+	}
 	elapsed := d.now.Sub(d.Settled)
 	baked := d.baked()
 	if lacks := elapsed - baked; baked < stage.Bake && lacks > d.Plan.Patience {

@@ -281,9 +281,38 @@ func TestAPreviousGateOfALaneWithoutAShareLowersNothing(t *testing.T) {
 	if step := rollout.Decide(&p.journal, &seen, p.now); step.Event != nil {
 		t.Errorf("writes are at 0%%, and still: %s", told(step.Event))
 	}
-	headroom.Lanes = []string{"writes", "reads"}
-	if step := rollout.Decide(&p.journal, &seen, p.now); step.Event == nil || step.Event.Kind != rollout.Lowered {
-		t.Errorf("reads are at 50%%, and nothing is lowered: %+v", step)
+	for _, lanes := range [][]string{{"writes", "reads"}, nil} { // none named means all
+		headroom.Lanes = lanes
+		if step := rollout.Decide(&p.journal, &seen, p.now); step.Event == nil || step.Event.Kind != rollout.Lowered {
+			t.Errorf("reads are at 50%%, and nothing is lowered: %+v", step)
+		}
+	}
+}
+
+func TestAFewTasksOfManyMayStray(t *testing.T) {
+	p := played(t, "climb to reads 10%")
+	for _, tt := range []struct {
+		live, stray int
+		drift       bool
+	}{{199, 0, false}, {199, 1, true}, {200, 2, false}, {200, 3, true}, {1000, 10, false}, {1000, 11, true}} {
+		seen := p.leads(&p.journal)
+		seen.Tasks[reads].Live, seen.Tasks[reads].Stray = tt.live, tt.stray
+		step := rollout.Decide(&p.journal, &seen, p.now)
+		if got := step.Event != nil && step.Event.Hold != nil && step.Event.Hold.Kind == rollout.HoldDrift; got != tt.drift {
+			t.Errorf("%d of %d tasks: drift %v", tt.stray, tt.live, got)
+		}
+	}
+}
+
+func TestAPreflightIsTheFirstEvidence(t *testing.T) {
+	p := played(t, "plan ann\nstart ann\nflag reads 5%\ngate borrow-wait breach")
+	seen := p.leads(&p.journal)
+	seen.Report = nil
+	if step := rollout.Decide(&p.journal, &seen, p.now); step.Event != nil || step.Write != nil || len(step.Waits) != 1 {
+		t.Errorf("it has not reported, and still: %+v", step)
+	}
+	if p = played(t, "climb to ready"); p.journal.Evidence != "preflight" {
+		t.Errorf("a first approval would be bound to %q", p.journal.Evidence)
 	}
 }
 

@@ -44,6 +44,7 @@ type play struct {
 
 	store     [2]flags.Setting
 	writes    int
+	unread    [2]bool
 	blunt     bool   // the store cannot refuse a write that is under way, as Flipt v1
 	fate      string // of the next write
 	underWay  []delayed
@@ -333,7 +334,7 @@ func (p *play) see(s *rollout.State) rollout.Seen {
 		}
 		p.seenAt[l] = p.now
 		seen.Flags = append(seen.Flags, rollout.Flag{Setting: *f, Before: p.before[l]})
-		if p.away["store"] {
+		if p.away["store"] || p.unread[l] {
 			seen.Flags[l] = rollout.Flag{Err: "the store does not answer"}
 		}
 		seen.Tasks = append(seen.Tasks, p.watch(l))

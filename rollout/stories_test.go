@@ -192,6 +192,8 @@ func (p *play) machine(words []string) bool {
 // wire plays the store, the writes on their way to it, and other hands.
 func (p *play) wire(line string, words []string) bool {
 	switch {
+	case words[0] == "flag" && strings.HasSuffix(words[2], "readable"):
+		p.unread[slices.Index([]string{"reads", "writes"}, words[1])] = words[2] == "unreadable"
 	case words[0] == "flag":
 		p.hand(slices.Index([]string{"reads", "writes"}, words[1]), words[2])
 	case slices.Contains([]string{"lose the answer", "lose the write", "refuse the writes of writes", "take the writes", "delay the write"}, line):

@@ -107,6 +107,9 @@ func (p pass) judge(seen *rollout.Seen) {
 	if len(remembered) > 0 {
 		seen.Bake = slices.Min(remembered)
 	}
+	if seen.Bake == 0 && p.young() {
+		seen.BakeFrom = time.Time{} // nothing was read yet: that is not nothing baked
+	}
 	seen.Blind = p.blind(seen)
 }
 
@@ -153,12 +156,18 @@ func (p pass) seriesOf(g *gates.Gate) (gates.Series, time.Time) {
 	return p.series.of(g, p.now)
 }
 
+// young reports whether the controller has only begun to look: tasks have not
+// reported to it yet, and metrics may still be under way.
+func (p pass) young() bool {
+	plan := p.seat.state.Plan
+	return p.now.Sub(p.began) < 3*plan.Converge.Interval+plan.Period()
+}
+
 // blind reports whether all independent sources are: the metrics of each source
 // that gates use, and the tasks' reports.
 func (p pass) blind(seen *rollout.Seen) bool {
-	plan := p.seat.state.Plan
-	if p.now.Sub(p.began) < 3*plan.Converge.Interval+plan.Period() {
-		return false // it has only begun to look
+	if p.young() {
+		return false
 	}
 	sees := false
 	for i := range seen.Tasks {
