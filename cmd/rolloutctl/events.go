@@ -51,6 +51,20 @@ func (c *eventsCmd) Run(ctx context.Context, s *session) error {
 	return nil
 }
 
+// outcome says what a preflight came to, and each check that failed.
+func outcome(r *rollout.Report) string {
+	failed := []string{}
+	for _, c := range r.Checks {
+		if c.Result == rollout.CheckFail {
+			failed = append(failed, c.Name+": "+c.Why)
+		}
+	}
+	if len(failed) == 0 {
+		return fmt.Sprintf("preflight: %d checks, none failed", len(r.Checks))
+	}
+	return fmt.Sprintf("preflight failed, %d of %d checks: %s", len(failed), len(r.Checks), strings.Join(failed, "; "))
+}
+
 // what says an event in a line.
 func (s *session) what(e *rollout.Event) string {
 	var parts []string
@@ -58,8 +72,12 @@ func (s *session) what(e *rollout.Event) string {
 	if e.Lane != "" && (e.From != flags.None || e.To != flags.None) {
 		add("%s %v %s %v", e.Lane, e.From, s.screen.arrow, e.To)
 	}
-	for _, t := range e.Targets {
-		add("%s %s %v", t.Lane, s.screen.arrow, t.Share)
+	if e.Report != nil {
+		add("%s", outcome(e.Report))
+	} else {
+		for _, t := range e.Targets {
+			add("%s %s %v", t.Lane, s.screen.arrow, t.Share)
+		}
 	}
 	if len(e.Gates) > 0 {
 		add("gate %s", strings.Join(e.Gates, ", "))

@@ -186,6 +186,14 @@ func (c *Controller) withoutJournal(ctx context.Context, name string, cmd rollou
 	return rollout.Apply(state, &e), nil
 }
 
+// unread says why nothing is known of a flag yet.
+func unread(phase rollout.Phase) string {
+	if phase.Active() {
+		return "not looked at yet"
+	}
+	return "" // nobody looks at it
+}
+
 // Status is a rollout as it was when a cycle last looked.
 func (c *Controller) Status(ctx context.Context, name string) (rollout.Status, error) {
 	state, err := c.Journal.State(ctx, name)
@@ -211,7 +219,7 @@ func (c *Controller) Status(ctx context.Context, name string) (rollout.Status, e
 		lane := rollout.LaneStatus{
 			Name: state.Lanes[i].Name, Class: state.Plan.Lanes[i].Class,
 			Intended: state.Lanes[i].Intended, Confirmed: state.Lanes[i].Confirmed,
-			Unread: "not looked at yet",
+			Unread: unread(state.Phase),
 		}
 		if i < len(last.seen.Flags) {
 			lane.Published, lane.Unread = last.seen.Flags[i].Share, last.seen.Flags[i].Err
