@@ -15,11 +15,12 @@ type Heard struct {
 	At time.Time
 }
 
-// live reports whether a task has reported within three intervals. One that was
-// heard in the future was not: the clock has gone back.
+// live reports whether a task has reported within three intervals. It may have
+// done so since the look began; but one that was heard further in the future was
+// not: the clock has gone back.
 func (h *Heard) live(now time.Time, interval time.Duration) bool {
 	age := now.Sub(h.At)
-	return 0 <= age && age <= 3*interval
+	return -interval <= age && age <= 3*interval
 }
 
 // Observe says what the tasks of a lane use, held against what each one's own

@@ -190,7 +190,7 @@ func (p pass) checked(ctx context.Context, seen *rollout.Seen) *rollout.Report {
 	s := &p.seat.state
 	report := p.check(ctx, seen)
 	patience := 2 * (s.Plan.Period() + s.Plan.Converge.Interval)
-	if !report.Passed() && p.now.Sub(s.Since) < patience {
+	if !report.Passed() && (p.now.Sub(s.Since) < patience || p.now.Sub(p.began) < patience) {
 		return nil
 	}
 	return report
