@@ -112,9 +112,12 @@ func (d *decision) proving() (Step, bool) {
 	if d.Phase != Advancing {
 		return no()
 	}
-	if late := d.now.Sub(d.Since) > d.Plan.Converge.Within; d.Pending != nil {
+	late := d.now.Sub(d.Since) > d.Plan.Converge.Within
+	if d.Pending != nil {
 		return d.raising(late)
-	} else if waits := d.following(); len(waits) > 0 && late {
+	}
+	late = late && d.now.Sub(d.Changed) > d.Plan.Converge.Within // a raise may have waited to be written
+	if waits := d.following(); len(waits) > 0 && late {
 		return happens(d.holdEvent(HoldNotConverged, reasons(waits)+d.lagging(), false))
 	} else if len(waits) > 0 {
 		return rest(waits...)
