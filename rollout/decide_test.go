@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -212,9 +213,15 @@ func TestEvidenceIsBoundToWhatWasSeen(t *testing.T) {
 	if first.Evidence == "" || first.Evidence == second.Evidence {
 		t.Errorf("other values, and the evidence is %q and %q", first.Evidence, second.Evidence)
 	}
-	text, err := json.Marshal(first)
-	if err != nil || len(first.Verdicts) != len(p.plan.Gates) {
-		t.Errorf("the event does not carry its verdicts: %s, %v", text, err)
+	seen.Verdicts[0].Value = math.NaN()
+	third := rollout.Decide(&p.journal, &seen, p.now).Event
+	for _, e := range []*rollout.Event{first, third} {
+		if text, err := json.Marshal(e); err != nil || len(e.Verdicts) != len(p.plan.Gates) {
+			t.Errorf("the event does not carry its verdicts: %s, %v", text, err)
+		}
+	}
+	if !math.IsNaN(seen.Verdicts[0].Value) {
+		t.Error("what was seen is changed")
 	}
 }
 
