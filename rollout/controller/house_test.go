@@ -56,6 +56,9 @@ func taskIDs() []string {
 	return ids
 }
 
+// notBegun is a metric that has no point yet.
+const notBegun = "not-begun"
+
 // metrics has a point for each minute, of the value that it is told.
 type metrics struct {
 	mu    sync.Mutex
@@ -86,6 +89,9 @@ func (m *metrics) Read(ctx context.Context, wanted []gates.Metric, from, to time
 		return out
 	}
 	for i := range out {
+		if wanted[i].Name == notBegun {
+			continue
+		}
 		for at := from.Truncate(time.Minute); at.Before(to); at = at.Add(time.Minute) {
 			out[i].Points = append(out[i].Points, gates.Point{Start: at, Value: value})
 		}
@@ -198,7 +204,10 @@ func (h *house) task(ctx context.Context, id string) {
 		}
 		if !mute && (changed || time.Since(reported) >= 10*time.Second) {
 			reported = time.Now()
-			if err := h.fleet.Report(ctx, r); err != nil {
+			h.mu.Lock()
+			fleet := h.fleet
+			h.mu.Unlock()
+			if err := fleet.Report(ctx, r); err != nil {
 				h.t.Error(err)
 			}
 		}

@@ -61,7 +61,12 @@ func (p pass) lookAtFlags(ctx context.Context, seen *rollout.Seen) {
 }
 
 // read reads one lane's flag. The way down needs it too, so it outlives a cancelled context.
-func (p pass) read(ctx context.Context, lane int) rollout.Flag {
+func (p pass) read(ctx context.Context, lane int) (flag rollout.Flag) {
+	defer func() {
+		if fault := recover(); fault != nil { // it runs beside the pass, whose guard does not reach here
+			flag = rollout.Flag{Err: fmt.Sprintf("reading it broke off: %v", fault)}
+		}
+	}()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flagPatience)
 	defer cancel()
 	setting, err := p.Flags.Read(ctx, p.seat.state.Plan.Lanes[lane].Flag)
