@@ -50,12 +50,13 @@ func (d *decision) causeGone(kind HoldKind) bool {
 	}
 }
 
-// inconclusive reports whether a gate whose points count has no verdict.
+// inconclusive reports whether a gate of a lane with a share, whose points count,
+// has no verdict.
 func (d *decision) inconclusive() bool {
 	for i := range d.seen.Verdicts {
 		v := &d.seen.Verdicts[i]
 		_, counts := d.JudgeFrom(&d.Plan.Gates[i])
-		if counts && v.Result == gates.Inconclusive && v.Cause != gates.NotStarted {
+		if counts && d.concerns(&d.Plan.Gates[i]) && v.Result == gates.Inconclusive && v.Cause != gates.NotStarted {
 			return true
 		}
 	}
