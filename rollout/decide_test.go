@@ -120,6 +120,9 @@ func TestARaiseNeedsEachOfItsConditions(t *testing.T) {
 	if step.Event == nil || step.Event.Kind != rollout.Raised {
 		t.Fatalf("with all conditions: %+v", step)
 	}
+	if step.Event.Evidence == "" || step.Event.Evidence != waits.Evidence {
+		t.Errorf("the raise is bound to %q, the approvals to %q", step.Event.Evidence, waits.Evidence)
+	}
 	recorded := rollout.Apply(waits, step.Event)
 	if step = rollout.Decide(&recorded, &all, p.now); step.Write == nil || step.Write.Change.Kind != flags.Raise {
 		t.Fatalf("recorded, with all conditions: %+v", step)
@@ -219,6 +222,10 @@ func TestEvidenceIsBoundToWhatWasSeen(t *testing.T) {
 		if text, err := json.Marshal(e); err != nil || len(e.Verdicts) != len(p.plan.Gates) {
 			t.Errorf("the event does not carry its verdicts: %s, %v", text, err)
 		}
+	}
+	soaked := played(t, "climb to soaking\npass 2h\nlook")
+	if last := soaked.events[len(soaked.events)-1]; last.Evidence == "" || last.Evidence != soaked.journal.Evidence || len(last.Verdicts) != len(p.plan.Gates) {
+		t.Errorf("the soak ends on no evidence: %+v", last)
 	}
 	if !math.IsNaN(seen.Verdicts[0].Value) {
 		t.Error("what was seen is changed")

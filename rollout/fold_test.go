@@ -167,3 +167,13 @@ func TestAHoldAllOutlivesANewPlan(t *testing.T) {
 		t.Errorf("hold-all was never released, and it is %s", p.journal.Phase)
 	}
 }
+
+func TestAnEarlierEpochDoesNotLead(t *testing.T) {
+	s := played(t, "plan ann\nlead\nlead").journal
+	for _, tt := range []struct{ epoch, leads int64 }{{2, 3}, {3, 3}, {5, 5}} {
+		after := rollout.Apply(s, &rollout.Event{Kind: rollout.Led, Seq: s.Version + 1, Epoch: tt.epoch})
+		if after.Epoch != tt.leads {
+			t.Errorf("after %d, epoch %d leads", tt.epoch, after.Epoch)
+		}
+	}
+}

@@ -160,6 +160,7 @@ func FuzzFold(f *testing.F) {
 	}
 	f.Add(story)
 	f.Add([]byte(`[{"seq":1,"kind":"planned","plan":{"lanes":null}},{"seq":2,"kind":"raised","lane":""},{"seq":3,"kind":"late","targets":[{}]}]`))
+	f.Add([]byte(`[{"seq":1,"kind":"raised","lane":"reads"},{"seq":2,"kind":"lowered"},{"seq":3,"kind":"planned"}]`))
 	f.Add([]byte("no JSON, but a program of events"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var events []rollout.Event
