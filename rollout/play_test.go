@@ -377,9 +377,9 @@ func (p *play) watch(l int) rollout.Observation {
 
 func (p *play) judge(s *rollout.State, g *gates.Gate) gates.Verdict {
 	v := gates.Verdict{Gate: g.Name, Result: gates.Pass, Recovered: true, Why: "20ms ≤ 50ms"}
-	_, counts := s.JudgeFrom(g)
+	from, counts := s.JudgeFrom(g)
 	switch said := p.says[g.Name]; {
-	case !counts:
+	case !counts || from.After(p.now):
 		return gates.Verdict{Gate: g.Name, Result: gates.Inconclusive, Cause: gates.NoData, Why: "no point counts yet"}
 	case said == "breach":
 		v.Result, v.Breach, v.Recovered, v.Why = gates.Fail, true, false, "80ms > 50ms in 2 of 3"
