@@ -55,8 +55,8 @@ func (d *decision) causeGone(kind HoldKind) bool {
 func (d *decision) inconclusive() bool {
 	for i := range d.seen.Verdicts {
 		v := &d.seen.Verdicts[i]
-		_, counts := d.JudgeFrom(&d.Plan.Gates[i])
-		if counts && d.concerns(&d.Plan.Gates[i]) && v.Result == gates.Inconclusive && v.Cause != gates.NotStarted {
+		from, counts := d.JudgeFrom(&d.Plan.Gates[i])
+		if counts && !from.After(d.now) && d.concerns(&d.Plan.Gates[i]) && v.Result == gates.Inconclusive && v.Cause != gates.NotStarted {
 			return true
 		}
 	}
