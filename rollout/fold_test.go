@@ -126,6 +126,7 @@ func TestPointsCountFrom(t *testing.T) {
 		{"advancing: a zero gate from the raise's write on", "climb to ready\npass 1m\nlook\npass 10s", "12:01", "", ""},
 		{"baking: others from settle on", "climb to reads 10%", "12:01", "12:03", "12:03"},
 		{"held, without a change of share", "climb to reads 10%\npass 5m\nhold ann", "12:01", "12:03", "12:03"},
+		{"a hold whose cause is gone: a zero gate as before", "climb to reads 10%\npass 5m\nsources away\nlook\nsources back\nlook", "12:01", "12:08", "12:08"},
 		{"resumed: all anew", "climb to reads 10%\npass 5m\nhold ann\nresume ann", "12:07", "", ""},
 		{"a raise is recorded and not confirmed: as before", approved + "crash after the record\nlook", "12:01", "12:03", "12:03"},
 		{"on the way down: what came after the turn", "climb to reads 10%\npass 5m\nrollback ann\npass 1m", "12:08", "12:08", "12:08"},

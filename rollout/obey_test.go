@@ -29,6 +29,7 @@ func phases(t *testing.T) map[string]rollout.State {
 		"held, by itself": "climb to reads 10%\nstore away\nlook",
 		"held, for all":   "climb to reads 10%\nhold-all ann",
 		"held at 0":       "climb to ready\nhold ann",
+		"held, by drift":  "climb to ready\nflag reads 5%\nlook",
 		"held, in flight": approved + "delay the write\nlook\nhold ann",
 		"rolling_back":    "climb to reads 10%\nrollback ann",
 		"rolled_back":     "climb to reads 10%\nrollback ann\nlook\npass 1m\nlook",
@@ -70,7 +71,7 @@ func TestObey(t *testing.T) {
 			"waiting":   "needs no go; it goes on by itself once this is there: approval reads: 0 of 2 approvals for 50%",
 			"advancing": "its tasks have to follow the flags first", "baking": "its bake has to end first",
 			"held": "hold person by ann: of lunch", "held, by itself": "hold flag_unknown by controller", "held, for all": "hold hold_all by ann",
-			"held at 0": "hold person by ann", "held, in flight": "hold person by ann",
+			"held at 0": "hold person by ann", "held, in flight": "hold person by ann", "held, by drift": "raised by dana",
 			"rolling_back": "hold person by ann", "stuck": "hold person by ann", "rolled_back": "retry makes a new attempt",
 			"soaking": "its soak has to end first", "soaked": "status names what it waits for",
 			"completed": "it is over", "withdrawn": "it is over",
@@ -81,18 +82,18 @@ func TestObey(t *testing.T) {
 			"held":   "nothing to approve: orders is held at reads 10%, writes 0%; hold person by ann: of lunch",
 			"":       "there is nothing to approve: orders is",
 		}},
-		{rollout.HoldIt, rollout.HeldOn, []string{"preflight", "ready", "advancing", "baking", "waiting", "waiting, go", "held, by itself", "held, for all", "soaking", "soaked"}, map[string]string{
+		{rollout.HoldIt, rollout.HeldOn, []string{"preflight", "ready", "advancing", "baking", "waiting", "waiting, go", "held, by itself", "held, by drift", "held, for all", "soaking", "soaked"}, map[string]string{
 			"held": "held already: hold person by ann: of lunch", "held at 0": "held already", "held, in flight": "held already",
 			"rolling_back": "a hold would keep shares up, and nothing rises until it is proven", "stuck": "a hold would keep shares up",
 			"": "there is nothing to hold: orders is",
 		}},
 		{rollout.HoldForAll, rollout.HeldOn, []string{
-			"preflight", "ready", "advancing", "baking", "waiting", "waiting, go", "held", "held, by itself", "held at 0", "held, in flight", "soaking", "soaked",
+			"preflight", "ready", "advancing", "baking", "waiting", "waiting, go", "held", "held, by itself", "held, by drift", "held at 0", "held, in flight", "soaking", "soaked",
 		}, map[string]string{
 			"held, for all": "held already: hold hold_all by ann",
 			"rolling_back":  "a hold would keep shares up", "stuck": "a hold would keep shares up", "": "there is nothing to hold: orders is",
 		}},
-		{rollout.Resume, rollout.Resumed, []string{"held", "held at 0"}, map[string]string{
+		{rollout.Resume, rollout.Resumed, []string{"held", "held, by drift", "held at 0"}, map[string]string{
 			"held, by itself": "goes on by itself once the cause is gone: hold flag_unknown by controller",
 			"held, for all":   "held by hold-all; only release-all ends that",
 			"held, in flight": "the raise of reads to 50% is being taken back; resume again in a few seconds",
@@ -100,13 +101,14 @@ func TestObey(t *testing.T) {
 		}},
 		{rollout.ReleaseAll, rollout.Released, []string{"held, for all"}, map[string]string{"": "orders is not held by hold-all"}},
 		{rollout.Rollback, rollout.Lowered, []string{
-			"ready", "advancing", "baking", "waiting", "waiting, go", "held", "held, by itself", "held, for all", "held at 0", "held, in flight",
+			"ready", "advancing", "baking", "waiting", "waiting, go", "held", "held, by itself", "held, by drift", "held, for all", "held at 0", "held, in flight",
 			"rolling_back", "stuck", "soaking", "soaked",
 		}, map[string]string{
 			"completed": "the way back is a rollout of its own", "withdrawn": "the way back is a rollout of its own", "": "no task uses the target",
 		}},
 		{rollout.Withdraw, rollout.GivenUp, []string{"draft", "preflight", "ready", "held at 0", "rolled_back"}, map[string]string{
-			"completed": "is completed already", "withdrawn": "is withdrawn already", "": "roll it back first, then withdraw it at 0%",
+			"completed": "is completed already", "withdrawn": "is withdrawn already",
+			"held, by drift": "is held by drift: another hand wrote a flag; roll it back first", "": "roll it back first, then withdraw it at 0%",
 		}},
 		{rollout.Complete, rollout.Done, nil, map[string]string{
 			"soaking": "the soak is not over: its soak has to end first", "soaked": "an approver must approve the completion first",
