@@ -178,3 +178,88 @@ func TestAnEarlierEpochDoesNotLead(t *testing.T) {
 		}
 	}
 }
+
+func TestANewAttemptTakesNothingOver(t *testing.T) {
+	s := played(t, approved).journal
+	s.Phase, s.Soaked, s.Go, s.Previous, s.Causes, s.Restored = rollout.RolledBack, true, true, 1, []string{"headroom"}, s.Since
+	s.Pending = &rollout.Raise{Lane: "reads", To: 50}
+	s.Holds = []rollout.Hold{{Kind: rollout.HoldAll}}
+	s.Lanes = []rollout.Lane{
+		{Name: "reads", Intended: 50, Confirmed: 10, Target: 10, Revision: "7", Seq: 3, Baked: true, Fence: "6", Returned: 50, Restoring: true},
+		{Name: "writes", Seq: 4},
+	}
+	want := rollout.State{
+		Name: s.Name, Version: s.Version + 1, Phase: rollout.Preflight, Since: s.Since.Add(period), Why: "once more",
+		Plan: s.Plan, PlanVersion: s.PlanVersion, PlanHash: s.PlanHash, Planner: s.Planner, Attempt: s.Attempt + 1, Epoch: s.Epoch,
+		Lanes: []rollout.Lane{{Name: "reads", Seq: 3, Fence: "6"}, {Name: "writes", Seq: 4}},
+		Holds: s.Holds, Changed: s.Changed, LastRaised: -1, Restored: s.Restored,
+	}
+	got := rollout.Apply(s, &rollout.Event{Kind: rollout.Retried, Seq: s.Version + 1, At: s.Since.Add(period), Why: "once more"})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestAPlanIsStoredInADraftOnly(t *testing.T) {
+	other := storyPlan()
+	other.Owner = "team-users"
+	for name, tt := range map[string]struct {
+		story  string
+		plan   *rollout.Plan
+		stored bool
+	}{
+		"a draft":                   {"plan ann", other, true},
+		"a draft, and no plan":      {"plan ann", nil, false},
+		"after a failed preflight":  {"plan ann\npreflight fail\nstart ann\nlook", other, true},
+		"started":                   {"plan ann\nstart ann", other, false},
+		"rolled back":               {"climb to reads 10%\nrollback ann\nlook\npass 1m\nlook", other, false},
+		"withdrawn":                 {"plan ann\nwithdraw ann", other, false},
+		"with a share on its flags": {"climb to reads 10%", other, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := played(t, tt.story).journal
+			after := rollout.Apply(s, &rollout.Event{Kind: rollout.Planned, Seq: s.Version + 1, At: s.Since.Add(period), Plan: tt.plan, By: "eve"})
+			if tt.stored {
+				if after.Plan != other || after.PlanHash != other.Hash() || after.PlanVersion != s.PlanVersion+1 || after.Planner != "eve" || after.Attempt != s.Attempt {
+					t.Errorf("not stored: %+v", after)
+				}
+				return
+			}
+			after.Version = s.Version
+			if diff := cmp.Diff(s, after); diff != "" {
+				t.Errorf("it changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatIsToBeProvenAnewHasNoEvidence(t *testing.T) {
+	for name, tt := range map[string]struct {
+		story string
+		kind  rollout.Kind
+	}{
+		"a resume":    {approved + "hold ann", rollout.Resumed},
+		"a lowering":  {approved, rollout.Lowered},
+		"an adoption": {approved, rollout.Adopted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := played(t, tt.story).journal
+			e := rollout.Event{Kind: tt.kind, Seq: s.Version + 1, At: s.Since, Lane: "reads", To: 5, Holds: []rollout.HoldKind{rollout.HoldPerson}}
+			if after := rollout.Apply(s, &e); s.Evidence == "" || s.Settled.IsZero() || after.Evidence != "" || !after.Settled.IsZero() || after.Approvals != nil {
+				t.Errorf("evidence %q, settled %v, approvals %v", after.Evidence, after.Settled, after.Approvals)
+			}
+		})
+	}
+	s := played(t, "climb to reads 10%").journal
+	if s = rollout.Apply(s, &rollout.Event{Kind: rollout.Rebaked, Seq: s.Version + 1, At: s.Since}); !s.Settled.IsZero() || s.Phase != rollout.Advancing {
+		t.Errorf("rebaked: %s, settled %v", s.Phase, s.Settled)
+	}
+}
+
+func TestAPhaseBeginsOnce(t *testing.T) {
+	p := played(t, "climb to reads 10%\nhold ann\npass 5m")
+	since := p.journal.Since
+	if p.tell("hold-all ben"); !p.journal.Since.Equal(since) {
+		t.Errorf("held since %v, and with a second hold since %v", since, p.journal.Since)
+	}
+}
