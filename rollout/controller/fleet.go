@@ -86,8 +86,8 @@ func (f *Fleet) Report(_ context.Context, r rollout.TaskReport) error {
 	}
 	for i := range r.Lanes {
 		before := laneOf(&last.TaskReport, &r, r.Lanes[i].Lane)
-		if !known && r.StartedAt.Before(f.began) {
-			before = r.Lanes[i] // it counted before we listened: only what comes from now on is news
+		if !known && (r.StartedAt.Before(f.began) || now.Sub(r.StartedAt) > retention) {
+			before = r.Lanes[i] // it counted before we listened, or was forgotten: only what comes from now on is news
 		}
 		f.count(now, &r, &r.Lanes[i], before)
 	}
@@ -139,11 +139,14 @@ func (f *Fleet) sweep(now time.Time) {
 			delete(f.slots, key)
 		}
 	}
-	for _, tasks := range f.tasks {
+	for service, tasks := range f.tasks {
 		for id, h := range tasks {
 			if now.Sub(h.At) > retention {
 				delete(tasks, id)
 			}
+		}
+		if len(tasks) == 0 {
+			delete(f.tasks, service)
 		}
 	}
 }
