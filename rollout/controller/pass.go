@@ -94,12 +94,17 @@ func (p pass) obeyKept(ctx context.Context) {
 	s.kept = nil
 	s.orders.Unlock()
 	var still []order
+	told := p.away == nil && s.base == nil
 	for _, o := range kept {
+		if o.obeyed && !told { // by now there may be nothing left to lower; the journal is to know all the same
+			still = append(still, o)
+			continue
+		}
 		e, err := rollout.Obey(&s.state, &o.command, p.now)
 		switch {
 		case err != nil:
 			p.Log.WarnContext(ctx, "a rollback is done already, or refused", "rollout", s.state.Name, "err", err)
-		case p.away == nil && s.base == nil:
+		case told:
 			appendCtx, cancel := context.WithTimeout(ctx, p.Patience)
 			after, _, err := p.Journal.Append(appendCtx, s.state, e)
 			cancel()
@@ -109,9 +114,7 @@ func (p pass) obeyKept(ctx context.Context) {
 				still = append(still, o)
 			}
 		default:
-			if !o.obeyed {
-				s.inMemory(&e)
-			}
+			s.inMemory(&e)
 			still = append(still, order{o.command, true})
 		}
 	}
