@@ -56,49 +56,6 @@ func taskIDs() []string {
 	return ids
 }
 
-// notBegun is a metric that has no point yet.
-const notBegun = "not-begun"
-
-// metrics has a point for each minute, of the value that it is told.
-type metrics struct {
-	mu    sync.Mutex
-	value float64
-	hang  bool
-	bad   time.Time // when a breach was first readable
-}
-
-func (m *metrics) tell(value float64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.value = value
-}
-
-func (m *metrics) Read(ctx context.Context, wanted []gates.Metric, from, to time.Time) []gates.Series {
-	m.mu.Lock()
-	value, hang := m.value, m.hang
-	if value > 50 && m.bad.IsZero() {
-		m.bad = time.Now()
-	}
-	m.mu.Unlock()
-	out := make([]gates.Series, len(wanted))
-	if hang {
-		<-ctx.Done()
-		for i := range out {
-			out[i].Cause = gates.Failed
-		}
-		return out
-	}
-	for i := range out {
-		if wanted[i].Name == notBegun {
-			continue
-		}
-		for at := from.Truncate(time.Minute); at.Before(to); at = at.Add(time.Minute) {
-			out[i].Points = append(out[i].Points, gates.Point{Start: at, Value: value})
-		}
-	}
-	return out
-}
-
 func plan() *rollout.Plan {
 	limit, opens := 50.0, 0.5
 	var stages []rollout.Stage
@@ -178,6 +135,21 @@ func (h *house) close() {
 	if err := <-h.done; err != nil {
 		h.t.Error(err)
 	}
+	h.done <- nil // closing twice does no harm
+}
+
+// hearing makes tasks report to another fleet; the controller must be closed.
+func (h *house) hearing(fleet *controller.Fleet) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.fleet, h.options.Fleet = fleet, fleet
+}
+
+// restart is a new process: it has heard of nobody and read nothing.
+func (h *house) restart() {
+	h.close()
+	h.hearing(controller.NewFleet(time.Now))
+	h.open()
 }
 
 // task decides every five seconds and reports every ten, at once after a change.
@@ -222,8 +194,15 @@ func (h *house) task(ctx context.Context, id string) {
 // begin plans and starts the rollout.
 func (h *house) begin() {
 	h.t.Helper()
-	by := rollout.Command{By: "ann", Surface: "cli"}
-	if _, err := h.Plan(h.t.Context(), plan(), by); err != nil {
+	h.beginWith(func(*rollout.Plan) {})
+}
+
+// beginWith plans and starts it by a changed plan.
+func (h *house) beginWith(change func(*rollout.Plan)) {
+	h.t.Helper()
+	p := plan()
+	change(p)
+	if _, err := h.Plan(h.t.Context(), p, rollout.Command{By: "ann", Surface: "cli"}); err != nil {
 		h.t.Fatal(err)
 	}
 	time.Sleep(15 * time.Minute) // tasks report, metrics have a history
