@@ -84,42 +84,49 @@ func TestWhatStandsAgainstAStartIsNamed(t *testing.T) {
 	}{
 		"a flag that cannot be read fails": {
 			func(f *preflight.Facts) { f.Flags[1].Err = "connection refused" },
-			"flag writes", rollout.CheckFail, []string{"orders-w", "connection refused"},
+			"flag writes", rollout.CheckFail,
+			[]string{"orders-w", "connection refused"},
 		},
 		"a flag above 0 % fails": {
 			func(f *preflight.Facts) { f.Flags[0].Share = 25 },
-			"flag reads", rollout.CheckFail, []string{"orders-r", "25%", "must be at 0%"},
+			"flag reads", rollout.CheckFail,
+			[]string{"orders-r", "25%", "must be at 0%"},
 		},
 		"tasks that are lacking fail": {
 			func(f *preflight.Facts) {
 				f.Tasks[0].Converged, f.Tasks[0].Why = false, "12 of 30 tasks report, 90% must"
 			},
-			"tasks reads", rollout.CheckFail, []string{"12 of 30 tasks report"},
+			"tasks reads", rollout.CheckFail,
+			[]string{"12 of 30 tasks report"},
 		},
 		"a gate in breach before anything was moved fails": {
 			func(f *preflight.Facts) {
 				f.Verdicts[0] = gates.Verdict{Result: gates.Fail, Breach: true, Why: "7 > 1 in 1 of 1"}
 			},
-			"gate failed-opens", rollout.CheckFail, []string{"in breach", "7 > 1"},
+			"gate failed-opens", rollout.CheckFail,
+			[]string{"in breach", "7 > 1"},
 		},
 		"a gate that may not be read fails, with what its source said": {
 			func(f *preflight.Facts) {
 				f.Verdicts[1] = gates.Verdict{Result: gates.Inconclusive, Cause: gates.Forbidden, Why: "it may not be read"}
 				f.Notes[1] = "not authorized to perform cloudwatch:GetMetricData"
 			},
-			"gate borrow-wait", rollout.CheckFail, []string{"forbidden", "may not be read", "GetMetricData"},
+			"gate borrow-wait", rollout.CheckFail,
+			[]string{"forbidden", "may not be read", "GetMetricData"},
 		},
 		"a gate without data fails": {
 			func(f *preflight.Facts) {
 				f.Verdicts[1] = gates.Verdict{Result: gates.Inconclusive, Cause: gates.NoData, Why: "no point"}
 			},
-			"gate borrow-wait", rollout.CheckFail, []string{"no_data"},
+			"gate borrow-wait", rollout.CheckFail,
+			[]string{"no_data"},
 		},
 		"a gate that begins with the first traffic passes": {
 			func(f *preflight.Facts) {
 				f.Verdicts[1] = gates.Verdict{Result: gates.Inconclusive, Cause: gates.NotStarted}
 			},
-			"gate borrow-wait", rollout.CheckPass, []string{"begins with the first traffic"},
+			"gate borrow-wait", rollout.CheckPass,
+			[]string{"begins with the first traffic"},
 		},
 	}
 	for name, c := range cases {
