@@ -263,3 +263,28 @@ func TestAPhaseBeginsOnce(t *testing.T) {
 		t.Errorf("held since %v, and with a second hold since %v", since, p.journal.Since)
 	}
 }
+
+func TestAPreflightLeavesItsReportAndWhereFlagsAre(t *testing.T) {
+	s := played(t, "plan ann\nstart ann").journal
+	s.Lanes = []rollout.Lane{{Name: "reads", Seq: 3}, {Name: "writes", Seq: 3}}
+	at := []rollout.LaneShare{{Lane: "reads", Revision: "8", Stamp: 9}, {Lane: "writes", Revision: "2", Stamp: 1}, {Lane: "none"}}
+	for result, phase := range map[string]rollout.Phase{rollout.CheckFail: rollout.Draft, rollout.CheckWarn: rollout.Ready} {
+		report := &rollout.Report{Checks: []rollout.Check{{Name: "flags", Result: result}}, Hash: "h"}
+		after := rollout.Apply(s, &rollout.Event{Kind: rollout.Checked, Seq: s.Version + 1, At: s.Since, Report: report, Evidence: "h", Targets: at})
+		if after.Phase != phase || after.Report != report {
+			t.Errorf("after %s it is %s, with the report %+v", result, after.Phase, after.Report)
+		}
+		if want := []rollout.Lane{{Name: "reads", Seq: 9, Revision: "8"}, {Name: "writes", Seq: 3, Revision: "2"}}; phase == rollout.Ready && !cmp.Equal(want, after.Lanes) {
+			t.Errorf("flags (-want +got):\n%s", cmp.Diff(want, after.Lanes))
+		}
+	}
+}
+
+func TestNothingHappensBeforeThereIsAPlan(t *testing.T) {
+	for _, kind := range eventKinds {
+		after := rollout.Apply(rollout.State{}, &rollout.Event{Kind: kind, Seq: 7, Lane: "reads", To: 5})
+		if diff := cmp.Diff(rollout.State{Version: 7}, after); diff != "" {
+			t.Errorf("%s makes of nothing:\n%s", kind, diff)
+		}
+	}
+}
