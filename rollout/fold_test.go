@@ -238,9 +238,11 @@ func TestWhatIsToBeProvenAnewHasNoEvidence(t *testing.T) {
 		story string
 		kind  rollout.Kind
 	}{
-		"a resume":    {approved + "hold ann", rollout.Resumed},
-		"a lowering":  {approved, rollout.Lowered},
-		"an adoption": {approved, rollout.Adopted},
+		"a resume":                 {approved + "hold ann", rollout.Resumed},
+		"a lowering":               {approved, rollout.Lowered},
+		"an adoption":              {approved, rollout.Adopted},
+		"a raise taken back":       {approved + "delay the write\nlook", rollout.TakenBack},
+		"a raise taken back, held": {approved + "delay the write\nlook\nhold ann", rollout.TakenBack},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := played(t, tt.story).journal
@@ -286,5 +288,46 @@ func TestNothingHappensBeforeThereIsAPlan(t *testing.T) {
 		if diff := cmp.Diff(rollout.State{Version: 7}, after); diff != "" {
 			t.Errorf("%s makes of nothing:\n%s", kind, diff)
 		}
+	}
+}
+
+func TestReadingBackOnTheWayDown(t *testing.T) {
+	s := played(t, "climb to reads 50%\nrollback ann reads:20").journal
+	later := s.Changed.Add(5 * period)
+	for name, tt := range map[string]struct{ read, want flags.Share }{"at its target": {20, 20}, "below it": {5, 5}} {
+		after := rollout.Apply(s, &rollout.Event{Kind: rollout.Confirmed, Seq: s.Version + 1, At: later, Lane: "reads", To: tt.read, Revision: "r", Stamp: 99})
+		want := rollout.Lane{Name: "reads", Intended: tt.want, Confirmed: tt.want, Target: tt.want, Revision: "r", Seq: 99}
+		if diff := cmp.Diff(want, after.Lanes[reads]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if !after.Changed.Equal(s.Changed) || after.Phase != rollout.RollingBack {
+			t.Errorf("%s: %s, and its time begins anew at %v", name, after.Phase, after.Changed)
+		}
+	}
+}
+
+func TestARaiseTakenBackIsRemembered(t *testing.T) {
+	s := played(t, approved+"delay the write\nlook").journal
+	e := rollout.Event{Kind: rollout.TakenBack, Seq: s.Version + 1, At: s.Since, Lane: "reads", Revision: "r", Stamp: 99}
+	want := rollout.Lane{Name: "reads", Intended: 10, Confirmed: 10, Revision: "r", Seq: 99, Returned: 50}
+	if after := rollout.Apply(s, &e); !cmp.Equal(want, after.Lanes[reads]) || after.Pending != nil || after.Phase != rollout.Advancing {
+		t.Errorf("%s, pending %v (-want +got):\n%s", after.Phase, after.Pending, cmp.Diff(want, after.Lanes[reads]))
+	}
+}
+
+func TestAHoldHoldsWhereSomethingGoesOn(t *testing.T) {
+	held := []rollout.Phase{rollout.Ready, rollout.Advancing, rollout.Baking, rollout.Waiting, rollout.Held, rollout.Soaking}
+	for name, s := range phases(t) {
+		e := rollout.Event{Kind: rollout.HeldOn, Seq: s.Version + 1, At: s.Since, Hold: &rollout.Hold{Kind: rollout.HoldData}}
+		want := s.Phase
+		if slices.Contains(held, s.Phase) {
+			want = rollout.Held
+		}
+		if after := rollout.Apply(s, &e); after.Phase != want {
+			t.Errorf("%s becomes %s", name, after.Phase)
+		}
+	}
+	if s := played(t, "climb to ready\nhold ann\nresume ann").journal; s.Evidence != "preflight" {
+		t.Errorf("held and resumed at 0%%, a first approval would be bound to %q", s.Evidence)
 	}
 }
