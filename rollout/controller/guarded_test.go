@@ -3,6 +3,7 @@ package controller_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -112,6 +113,13 @@ func TestNothingRisesByAClockThatWentBack(t *testing.T) {
 		s.pass(30 * time.Minute)
 		if s.share(0) != 25 {
 			t.Errorf("the share went from 25%% to %v: %s", s.share(0), s.story())
+		}
+		status, err := s.Status(t.Context(), "orders")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(status.Waits, func(w rollout.Wait) bool { return w.Subject == "clock" }) {
+			t.Errorf("nobody is told that the clock is in doubt: %+v", status.Waits)
 		}
 		s.back.Store(0) // it has caught up
 		s.pass(30 * time.Minute)

@@ -79,6 +79,38 @@ func TestAFormerLeaderNeitherRaisesNorSignsForTheNewOne(t *testing.T) {
 	}
 }
 
+// A leader that stamps the flags at once leaves nothing that would keep a former
+// one from them but that one's own doubt.
+func TestAFormerLeaderLeavesAloneWhatTheNewOneStamped(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t)
+		h.begin()
+		h.at(0, 5, time.Hour)
+		h.until(rollout.Baking, 10*time.Minute)
+		led := h.anotherLeads()
+		var stamped [2]flags.Setting
+		for i, key := range keys {
+			before, err := h.store.Read(t.Context(), key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			fence := flags.Change{Kind: flags.Fence, Revision: before.Revision, Rollout: "orders", Epoch: led.Epoch, Seq: before.Stamp.Seq}
+			if stamped[i], err = h.store.Write(t.Context(), key, fence); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(30 * time.Minute)
+		for i, key := range keys {
+			if now, err := h.store.Read(t.Context(), key); err != nil || now != stamped[i] {
+				t.Errorf("flag %s was %+v, now it is %+v, %v", key, stamped[i], now, err)
+			}
+		}
+		if events := h.events(); events[len(events)-1].Seq != led.Version {
+			t.Errorf("the former leader went on: %+v", events[led.Version:])
+		}
+	})
+}
+
 // unsigned holds what a former leader did since another has led: it raised
 // nothing, and the flag does not bear the new one's epoch.
 func (h *house) unsigned(led rollout.State, share flags.Share) {
