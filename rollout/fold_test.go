@@ -331,3 +331,22 @@ func TestAHoldHoldsWhereSomethingGoesOn(t *testing.T) {
 		t.Errorf("held and resumed at 0%%, a first approval would be bound to %q", s.Evidence)
 	}
 }
+
+func TestALateEventBringsNothingBack(t *testing.T) {
+	over := []rollout.Phase{rollout.Draft, rollout.Preflight, rollout.RolledBack, rollout.Completed, rollout.Withdrawn}
+	for name, s := range phases(t) {
+		e := rollout.Event{Kind: rollout.Late, Seq: s.Version + 1, Base: s.Version, At: s.Since, Hold: &rollout.Hold{Kind: rollout.HoldGate}}
+		e.Targets = []rollout.LaneShare{{Lane: "reads", Stamp: 99}, {Lane: "no such lane", Stamp: 99}}
+		after := rollout.Apply(s, &e)
+		if !slices.Contains(over, s.Phase) {
+			if !after.Phase.Lowering() {
+				t.Errorf("%s becomes %s", name, after.Phase)
+			}
+			continue
+		}
+		after.Version = s.Version
+		if diff := cmp.Diff(s, after); diff != "" {
+			t.Errorf("%s changes:\n%s", name, diff)
+		}
+	}
+}
