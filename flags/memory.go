@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 )
 
 // Memory keeps flags in memory. Its zero value holds none. It is the model that
@@ -32,7 +33,7 @@ func (m *Memory) Put(key Key, share Share) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.settings[key]
-	now.Share = share
+	now.Share, now.Author = share, ""
 	m.put(key, now)
 }
 
@@ -88,6 +89,9 @@ func (c Change) Apply(now Setting) (Setting, error) {
 	if c.Kind != Fence && !c.Share.Valid() {
 		return now, fmt.Errorf("share %d: must be from 0 to 100", int(c.Share))
 	}
+	if !c.Safe.Valid() {
+		return now, fmt.Errorf("safe share %d: must be from 0 to 100", int(c.Safe))
+	}
 	unconditional := c.Kind == Fence && c.Revision == "" || c.Kind == Lower && c.Share == None
 	switch {
 	case unconditional:
@@ -106,7 +110,6 @@ func (c Change) Apply(now Setting) (Setting, error) {
 	default:
 		return now, fmt.Errorf("change of kind %q: must be raise, lower or fence", c.Kind)
 	}
-	next.Author = ""
 	// A fence keeps another hand's share apart from ours: only a share that we wrote bears our mark.
 	marked := now.Stamp.Share
 	if c.Kind == Raise || c.Kind == Lower && next.Share == c.Share || now.Ours(c.Rollout) {
@@ -117,6 +120,29 @@ func (c Change) Apply(now Setting) (Setting, error) {
 		Epoch:   max(c.Epoch, now.Stamp.Epoch),
 		Seq:     max(c.Seq, now.Stamp.Seq) + 1,
 		Share:   marked,
+		Lane:    now.Stamp.Lane,
+		Class:   now.Stamp.Class,
+		Safe:    now.Stamp.Safe,
+		By:      signature(c.By),
 	}
-	return next, nil
+	if c.Lane != "" {
+		next.Stamp.Lane, next.Stamp.Class, next.Stamp.Safe = c.Lane, c.Class, c.Safe
+	}
+	return next.Signed(), nil
+}
+
+// signatureLimit is how much of a signature is kept, in characters: enough for
+// who, how and a sentence.
+const signatureLimit = 160
+
+// signature is what somebody says of a write, on one line.
+func signature(text string) string {
+	words := strings.FieldsFunc(strings.ToValidUTF8(text, ""), func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	})
+	runes := []rune(strings.Join(words, " "))
+	if len(runes) > signatureLimit {
+		return string(runes[:signatureLimit-1]) + "…"
+	}
+	return string(runes)
 }

@@ -1,6 +1,7 @@
 package flags_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,6 +50,10 @@ func settings(t *rapid.T) flags.Setting {
 			Epoch:   rapid.Int64Range(0, 3).Draw(t, "epoch"),
 			Seq:     rapid.Int64Range(0, 3).Draw(t, "seq"),
 			Share:   flags.Share(rapid.IntRange(0, 100).Draw(t, "stamped")),
+			Lane:    rapid.SampledFrom([]string{"", "reads"}).Draw(t, "stamped lane"),
+			Class:   rapid.SampledFrom([]string{"", "reads"}).Draw(t, "stamped class"),
+			Safe:    rapid.SampledFrom([]flags.Share{0, 100}).Draw(t, "stamped safe share"),
+			By:      rapid.SampledFrom([]string{"", "break-glass ann@host"}).Draw(t, "stamped signature"),
 		},
 	}
 }
@@ -61,6 +66,10 @@ func changes(t *rapid.T) flags.Change {
 		Rollout:  "orders-db",
 		Epoch:    rapid.Int64Range(0, 3).Draw(t, "writer's epoch"),
 		Seq:      rapid.Int64Range(0, 3).Draw(t, "writer's seq"),
+		Lane:     rapid.SampledFrom([]string{"", "writes"}).Draw(t, "lane"),
+		Class:    rapid.SampledFrom([]string{"", "writes"}).Draw(t, "class"),
+		Safe:     rapid.SampledFrom([]flags.Share{0, 100}).Draw(t, "safe share"),
+		By:       rapid.SampledFrom([]string{"", "break-glass bea@host"}).Draw(t, "signature"),
 	}
 }
 
@@ -92,8 +101,46 @@ func TestApply(t *testing.T) {
 		if next.Stamp.Epoch < now.Stamp.Epoch || next.Stamp.Seq <= max(now.Stamp.Seq, change.Seq) {
 			t.Errorf("the stamp %+v became %+v", now.Stamp, next.Stamp)
 		}
+		if next.Stamp.By != change.By {
+			t.Errorf("the signature %q was left by %+v", next.Stamp.By, change)
+		}
+		if signed := next.Stamp.Share == next.Share; signed && next.Author != change.By || !signed && next.Author != "" {
+			t.Errorf("the author of %+v is %q", next, next.Author)
+		}
+		if change.Lane == "" && (next.Stamp.Lane != now.Stamp.Lane || next.Stamp.Safe != now.Stamp.Safe) {
+			t.Errorf("a change of no lane made %+v of %+v", next.Stamp, now.Stamp)
+		}
 		if change.Kind == flags.Fence && now.Share != now.Stamp.Share && next.Ours("orders-db") {
 			t.Errorf("a fence made another hand's %+v ours", now)
 		}
 	})
+}
+
+func TestASignatureIsOneShortLine(t *testing.T) {
+	for name, test := range map[string]struct{ by, want string }{
+		"a plain one":                {"break-glass ann@host: pool exhausted", "break-glass ann@host: pool exhausted"},
+		"lines and tabs":             {" a\r\n\tb\u2028c ", "a b c"},
+		"what a terminal would obey": {"a\x1b[2Jb\x00", "a [2Jb"},
+		"what turns text around":     {"ann\u202ekcalb", "ann kcalb"},
+		"no UTF-8":                   {"a\xffb", "ab"},
+		"a story":                    {strings.Repeat("é", 500), strings.Repeat("é", 159) + "…"},
+	} {
+		next, err := flags.Change{Kind: flags.Lower, By: test.by}.Apply(flags.Setting{})
+		if err != nil || next.Stamp.By != test.want {
+			t.Errorf("%s: %q became %q, %v; want %q", name, test.by, next.Stamp.By, err, test.want)
+		}
+	}
+}
+
+func TestAnotherHandIsNotTakenForWhoeverSignedBefore(t *testing.T) {
+	var m flags.Memory
+	key := flags.Key{Namespace: "default", Name: "reads"}
+	m.Create(key)
+	if _, err := m.Write(t.Context(), key, flags.Change{Kind: flags.Lower, By: "break-glass ann@host"}); err != nil {
+		t.Fatal(err)
+	}
+	m.Put(key, 25)
+	if now, err := m.Read(t.Context(), key); err != nil || now.Author != "" {
+		t.Errorf("the author of another hand's share is %q, %v", now.Author, err)
+	}
 }

@@ -13,7 +13,7 @@ type Setting struct {
 	// Stamp is the mark of our last write; zero if the flag bears none.
 	Stamp Stamp `json:"stamp"`
 
-	// Author is who wrote last, where the store knows it.
+	// Author is who wrote last, where the store or the stamp of that write knows it.
 	Author string `json:"author,omitempty"`
 }
 
@@ -24,12 +24,30 @@ func (s Setting) Ours(rollout string) bool {
 	return s.Stamp.Rollout == rollout && s.Stamp.Share == s.Share
 }
 
-// Stamp is our mark on a flag, written in the same write as the share.
+// Signed returns the setting with whoever signed the write of its share as the
+// author, for a store that knows of no other.
+func (s Setting) Signed() Setting {
+	s.Author = ""
+	if s.Stamp.Share == s.Share {
+		s.Author = s.Stamp.By
+	}
+	return s
+}
+
+// Stamp is our mark on a flag, written in the same write as the share. It says
+// what a person needs to know of the flag when nothing is left but the store.
 type Stamp struct {
 	Rollout string `json:"rollout"`
 	Epoch   int64  `json:"epoch"` // the highest epoch of a leader that wrote the flag
 	Seq     int64  `json:"seq"`   // rises with each write of ours; the store counts it
 	Share   Share  `json:"share"`
+
+	Lane  string `json:"lane,omitempty"`
+	Class string `json:"class,omitempty"` // reads or writes
+	Safe  Share  `json:"safe,omitempty"`  // where the lane is to be when in doubt
+
+	// By is who made the write, and how and why, if it was not the controller.
+	By string `json:"by,omitempty"`
 }
 
 // Kind says what a change is for; a store treats each differently.
@@ -64,6 +82,15 @@ type Change struct {
 	// Seq is the highest sequence that the writer knows of; the stamp gets a
 	// higher one even where the flag's own stamp was wiped.
 	Seq int64
+
+	// Lane, Class and Safe go into the stamp. A change that names no lane leaves
+	// there what the stamp says of it.
+	Lane, Class string
+	Safe        Share
+
+	// By is who makes the change, and how and why, such as "break-glass ann@host:
+	// pool exhausted"; empty for the controller. It is kept on one line, and short.
+	By string
 }
 
 var (

@@ -167,7 +167,7 @@ func (c *contents) admit(e entry) error {
 	if _, ok := c.settings[e.Key]; ok {
 		return errors.New("it is there twice")
 	}
-	for name, share := range map[string]flags.Share{"share": e.Share, "stamp.share": e.Stamp.Share} {
+	for name, share := range map[string]flags.Share{"share": e.Share, "stamp.share": e.Stamp.Share, "stamp.safe": e.Stamp.Safe} {
 		if !share.Valid() {
 			return fmt.Errorf("%s %d: must be from 0 to 100", name, int(share))
 		}

@@ -50,6 +50,27 @@ func TestTheFileReadsAsItIsWritten(t *testing.T) {
 	}
 }
 
+func TestWhatAStampSaysOfItsLaneOutlivesTheProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "flags.json")
+	text := strings.Replace(whole, `"share": 25`+"\n", `"share": 25, "lane": "reads", "class": "reads", "safe": 100, "by": "break-glass ann@host"`+"\n", 1)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	store, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = store.Close() }()
+	got, err := store.Read(t.Context(), flags.Key{Namespace: "default", Name: "orders-db-reads"})
+	want := flags.Stamp{
+		Rollout: "orders-db", Epoch: 3, Seq: 4, Share: 25,
+		Lane: "reads", Class: "reads", Safe: 100, By: "break-glass ann@host",
+	}
+	if err != nil || got.Stamp != want {
+		t.Errorf("got %+v, %v", got.Stamp, err)
+	}
+}
+
 func TestADamagedFileIsNeverOpened(t *testing.T) {
 	change := func(from, to string) string {
 		if strings.Count(whole, from) == 0 {
@@ -70,6 +91,7 @@ func TestADamagedFileIsNeverOpened(t *testing.T) {
 		"a share by another name": {change(`"share": 25,`, `"Share": 25,`), "missing, doubled or not in its place"},
 		"a doubled share":         {change(`"share": 25,`, `"share": 25, "share": 25,`), "doubled"},
 		"a share of 101":          {change(`"share": 25,`, `"share": 101,`), "share 101: must be from 0 to 100"},
+		"a safe share of 101":     {change(`"share": 25`+"\n", `"share": 25, "safe": 101`+"\n"), "stamp.safe 101: must be from 0 to 100"},
 		"half a percent":          {change(`"share": 25,`, `"share": 0.5,`), "cannot unmarshal number 0.5"},
 		"a flag without a name":   {change(`"key": "orders-db-reads"`, `"key": ""`), "must not be empty"},
 		"a revision to come":      {change(`"revision": "7"`, `"revision": "8"`), "from 1 to 7"},

@@ -14,8 +14,9 @@
 // A flag's revision is a digest of all that the management API shows of it. Our
 // stamp is a line of text such as
 //
-//	cutover orders-db 25% epoch=3 seq=17
+//	cutover orders-db 25% epoch=3 seq=17 lane=reads class=reads
 //
+// to which safe=100 and by=WHO are added where there is such a thing to say.
 // In v2 it stands in the flag's metadata, under "cutover"; in v1 in the rollout's
 // description, because only that is written together with the percentage.
 // Neither reaches the snapshots that tasks decide by. In v2 a write that changes

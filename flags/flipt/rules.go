@@ -54,6 +54,7 @@ func (f *found) judge() {
 	if enabled, _ := f.flag["enabled"].(bool); enabled {
 		f.setting.Share = flags.All
 	}
+	f.setting = f.setting.Signed()
 }
 
 // served is the percentage that the rollouts give true to.

@@ -3,6 +3,7 @@ package flipt
 import (
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/seed-c8cbbb61/cutover/flags"
@@ -30,17 +31,29 @@ func (m mark) String() string {
 	default:
 		rollout = url.PathEscape(m.Rollout)
 	}
-	text := fmt.Sprintf("cutover %s %v epoch=%d seq=%d", rollout, m.Share, m.Epoch, m.Seq)
-	if m.over != "" {
-		text += " over=" + m.over
+	words := []string{fmt.Sprintf("cutover %s %v epoch=%d seq=%d", rollout, m.Share, m.Epoch, m.Seq)}
+	safe := ""
+	if m.Safe != flags.None {
+		safe = strconv.Itoa(int(m.Safe)) // its sign would need an escape
 	}
-	return text
+	for _, word := range [][2]string{
+		{"over", m.over}, {"lane", m.Lane}, {"class", m.Class}, {"safe", safe}, {"by", m.By},
+	} {
+		if word[1] != "" {
+			words = append(words, word[0]+"="+url.PathEscape(word[1]))
+		}
+	}
+	return strings.Join(words, " ")
 }
 
-// parseMark reads a mark exactly as String writes it; anything else is somebody's own text.
+// plainWords is how many words every mark has.
+const plainWords = 5
+
+// parseMark reads a mark as String writes it; anything else is somebody's own
+// text. Words of a later program behind the ones that every mark has are passed over.
 func parseMark(text string) (m mark, ok bool) {
 	words := strings.Split(text, " ")
-	if len(words) != 5 && len(words) != 6 {
+	if len(words) < plainWords {
 		return mark{}, false
 	}
 	if words[1] != noRollout {
@@ -58,11 +71,36 @@ func parseMark(text string) (m mark, ok bool) {
 	if _, err := fmt.Sscanf(words[3]+" "+words[4], "epoch=%d seq=%d", &m.Epoch, &m.Seq); err != nil {
 		return mark{}, false
 	}
-	if len(words) == 6 {
-		m.over = strings.TrimPrefix(words[5], "over=")
-	}
-	if m.String() != text {
+	if m.String() != strings.Join(words[:plainWords], " ") {
 		return mark{}, false
 	}
+	for _, word := range words[plainWords:] {
+		if !m.add(word) {
+			return mark{}, false
+		}
+	}
 	return m, true
+}
+
+// add puts a word such as lane=reads into the mark.
+func (m *mark) add(word string) bool {
+	name, escaped, _ := strings.Cut(word, "=")
+	value, err := url.PathUnescape(escaped)
+	if name == "" || value == "" || err != nil {
+		return false
+	}
+	switch name {
+	case "over":
+		m.over = value
+	case "lane":
+		m.Lane = value
+	case "class":
+		m.Class = value
+	case "safe":
+		m.Safe, err = flags.ParseShare(value)
+	case "by":
+		m.By = value
+	default: // of a later program
+	}
+	return err == nil
 }

@@ -51,7 +51,8 @@ func (v v1) read(ctx context.Context, key flags.Key) (found, error) {
 
 // stampOf puts together what a rollout's description and the flag's metadata say.
 // The mark of a fence counts for the share only as long as the rollouts are the
-// same that it was made over; its epoch and sequence count for ever.
+// same that it was made over; its epoch and sequence count for ever. What they say
+// of the lane is taken from the later one.
 func stampOf(f found) flags.Stamp {
 	meta, _ := f.flag["metadata"].(object)
 	text, _ := meta[stampKey].(string)
@@ -64,11 +65,19 @@ func stampOf(f found) flags.Stamp {
 		text, _ := f.rollouts[0]["description"].(string)
 		written, _ = parseMark(text)
 	}
+	lane := written
+	if fence.Seq > written.Seq {
+		lane = fence
+	}
 	return flags.Stamp{
 		Rollout: written.Rollout,
 		Epoch:   max(written.Epoch, fence.Epoch),
 		Seq:     max(written.Seq, fence.Seq),
 		Share:   written.Share,
+		Lane:    lane.Lane,
+		Class:   lane.Class,
+		Safe:    lane.Safe,
+		By:      written.By,
 	}
 }
 

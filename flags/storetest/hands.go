@@ -145,6 +145,8 @@ func (s Subject) walk(t *testing.T) {
 		change := flags.Change{
 			Kind: kinds[random.IntN(len(kinds))], Share: flags.Share(random.IntN(5) * 25),
 			Rollout: rollout, Epoch: int64(step/10 + random.IntN(2)), Seq: random.Int64N(3),
+			Lane: []string{"", "reads"}[random.IntN(2)], Class: "reads", Safe: flags.Share(random.IntN(2) * 100),
+			By: []string{"", "break-glass ann@host"}[random.IntN(2)],
 		}
 		modelled := change
 		switch other := random.IntN(2 * len(revisions)); {
@@ -164,7 +166,7 @@ func (s Subject) walk(t *testing.T) {
 		if got != nil {
 			continue
 		}
-		if next.Share != wanted.Share || next.Stamp != wanted.Stamp || next.Revision == now.Revision {
+		if next.Share != wanted.Share || next.Stamp != wanted.Stamp || next.Author != wanted.Author || next.Revision == now.Revision {
 			t.Fatalf("step %d, %+v made %+v, the model %+v", step, change, next, wanted)
 		}
 		now, expected = next, wanted

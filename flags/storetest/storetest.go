@@ -27,6 +27,9 @@ func Run(t *testing.T, open func(*testing.T) Subject) {
 	t.Run("another hand's equal share is a new revision", s.anotherEqual)
 	t.Run("what is outside 0 to 100 or of no kind is refused", s.invalid)
 	t.Run("the sequence passes what the writer and the flag know", s.sequence)
+	t.Run("the stamp says what the lane is, until a change says otherwise", s.lane)
+	t.Run("a signature is that of one write, and the author of its share", s.signed)
+	t.Run("a share that was not written bears no signature", s.unsigned)
 	t.Run("writes of other flags disturb nothing", s.others)
 	t.Run("it walks as the model does", s.walk)
 	if !s.LastWriteWins {
