@@ -24,7 +24,7 @@ func (s *State) Claims() []Claim {
 	if s.Plan == nil {
 		return nil
 	}
-	if s.Phase.Active() {
+	if s.Watched() {
 		claims = append(claims, Claim{ClaimDatabase, s.Plan.Database.Name})
 	}
 	if s.Attempt > 0 {

@@ -81,6 +81,7 @@ func (d *decision) write(lane int, kind flags.Kind, share flags.Share, revision 
 	return Step{Write: &Write{Lane: lane, Change: flags.Change{
 		Kind: kind, Share: share, Revision: revision,
 		Rollout: d.Name, Epoch: d.Epoch, Seq: d.Lanes[lane].Seq,
+		Lane: d.Lanes[lane].Name, Class: string(d.Plan.Lanes[lane].Class), Safe: d.safe(),
 	}}}, true
 }
 
@@ -116,10 +117,36 @@ func (d *decision) resting() (Step, bool) {
 		return rest(Wait{Kind: WaitStart, Why: "nobody has started it"})
 	case d.Phase == Preflight:
 		return rest(Wait{Kind: WaitStart, Why: "the preflight runs"})
+	case d.Phase == Completed && !d.Sealed:
+		return d.sealing()
 	case d.Phase.Ended():
 		return rest(Wait{Kind: WaitStart, Why: "it is over"})
 	}
 	return no()
+}
+
+// sealing writes into the flags of a completed rollout that the target is their
+// safe value now: break-glass must not go back to what is no longer there.
+func (d *decision) sealing() (Step, bool) {
+	if !d.seen.Journal || !d.seen.Lease || !d.seen.Clock {
+		return rest(Wait{WaitLease, "lease", "leadership is not proven in this cycle"})
+	}
+	var waits []Wait
+	for i := range d.Lanes {
+		switch f := &d.seen.Flags[i]; {
+		case f.Err != "":
+			waits = append(waits, Wait{WaitFlag, d.Lanes[i].Name, f.Err})
+		case f.Stamp.Rollout == d.Name && f.Stamp.Safe == d.safe():
+		case f.Failed:
+			waits = append(waits, Wait{WaitFlag, d.Lanes[i].Name, "the flag does not take the mark of the completion"})
+		default:
+			return d.write(i, flags.Fence, 0, f.Revision)
+		}
+	}
+	if len(waits) > 0 {
+		return rest(waits...)
+	}
+	return happens(d.event(Sealed, ""))
 }
 
 // at returns what a lane's flag shows.
@@ -312,6 +339,9 @@ func (d *decision) blinded() (Step, bool) {
 // stamping puts a new leader's epoch on every flag before it decides anything
 // more, and keeps the record of which revisions are ours.
 func (d *decision) stamping() (Step, bool) {
+	if d.Untouched { // nothing rises before it is resumed
+		return no()
+	}
 	for i := range d.Lanes {
 		f := &d.seen.Flags[i]
 		switch {

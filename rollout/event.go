@@ -42,8 +42,28 @@ const (
 	Done         Kind = "completed"
 	GivenUp      Kind = "withdrawn"
 	Retried      Kind = "retried"
-	Refused      Kind = "refused" // a signed-in person's command; changes nothing
-	Noted        Kind = "noted"   // a person's remark; changes nothing
+	Refused      Kind = "refused"    // a signed-in person's command; changes nothing
+	Noted        Kind = "noted"      // a person's remark; changes nothing
+	TakenOver    Kind = "taken_over" // flags that another hand has raised; their preflight runs
+	Sealed       Kind = "sealed"     // after completion: the flags say that the target is their safe value
+	Rejected     Kind = "rejected"   // a step or an amendment, by a person
+	Proposed     Kind = "proposed"   // an amendment that loosens; it waits for a second person
+	Amended      Kind = "amended"    // a new version of the plan, while held
+	Offered      Kind = "offered"    // the rollout, to another owner
+	HandedOver   Kind = "handed_over"
+)
+
+// The kinds of events of [HouseName], which are about all rollouts.
+const (
+	Frozen      Kind = "frozen" // a database: nothing rises on it
+	Thawed      Kind = "thawed"
+	Disturbed   Kind = "disturbed" // a database is not quiet: a deploy, a schema change
+	Quieted     Kind = "quieted"
+	HeldAll     Kind = "held_all"
+	ReleaseDue  Kind = "release_asked" // by the first of two people
+	ReleasedAll Kind = "released_all"
+	TokenMade   Kind = "token_made"
+	TokenTaken  Kind = "token_taken"
 )
 
 // Event is one thing that came to pass. Which of the fields after Why are set
@@ -80,6 +100,12 @@ type Event struct {
 	Waits    []Wait          `json:"waits,omitempty"`
 	Report   *Report         `json:"report,omitempty"`
 	Command  *Command        `json:"command,omitempty"` // that was refused
+
+	Subject string       `json:"subject,omitempty"` // a person, a token, a database
+	Since   time.Time    `json:"since,omitzero"`    // of a takeover: since when a flag has had a share
+	Loosens []string     `json:"loosens,omitempty"` // of an amendment: what it makes less strict
+	Freeze  *Freeze      `json:"freeze,omitempty"`  // of a database
+	Trouble *Disturbance `json:"trouble,omitempty"` // of a database that is not quiet
 }
 
 // LaneShare is the share of a lane, and the flag revision that made it so.

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -21,6 +22,9 @@ func Fold(events []Event) State {
 // an older program can read a newer journal.
 func Apply(s State, e *Event) State {
 	s.Version = e.Seq
+	if e.Rollout == HouseName {
+		return s.house(e)
+	}
 	if e.Kind == Planned {
 		return s.planned(e)
 	}
@@ -29,7 +33,7 @@ func Apply(s State, e *Event) State {
 	}
 	s.Lanes = slices.Clone(s.Lanes)
 	switch e.Kind {
-	case Started, Retried:
+	case Started, Retried, TakenOver:
 		s.start(e)
 	case Checked:
 		s.checked(e)
@@ -49,6 +53,10 @@ func Apply(s State, e *Event) State {
 		s.enter(Completed, e)
 	case GivenUp:
 		s.enter(Withdrawn, e)
+	case Sealed:
+		s.Sealed = true
+	case Proposed, Amended, Rejected, Offered, HandedOver:
+		s.agree(e)
 	case Lowered, Adopted, Late, Proven, BecameStuck, Acknowledged:
 		s.applyDown(e)
 	default:
@@ -103,7 +111,7 @@ func (s State) planned(e *Event) State {
 	next := State{
 		Name: e.Plan.Name, Version: e.Seq, Plan: e.Plan, PlanVersion: s.PlanVersion + 1,
 		PlanHash: e.Plan.Hash(), Planner: e.By, LastRaised: -1,
-		Attempt: s.Attempt, Epoch: s.Epoch, Holds: s.Holds,
+		Attempt: s.Attempt, Epoch: s.Epoch, Holds: s.Holds, Owner: cmp.Or(s.Owner, e.By), Offer: s.Offer,
 	}
 	next.Lanes = make([]Lane, len(e.Plan.Lanes))
 	for i := range e.Plan.Lanes {
@@ -144,12 +152,22 @@ func (s *State) start(e *Event) {
 	}
 	s.Pending, s.Causes, s.Report = nil, nil, nil
 	s.LastRaised, s.Previous = -1, 0
+	s.TakeOver, s.Tainted, s.TaintedSince, s.Untouched = nil, false, time.Time{}, false
+	if e.Kind == TakenOver {
+		s.TakeOver, s.Tainted, s.TaintedSince = e.Targets, true, e.Since
+		s.addHold(e.Hold)
+	}
+	s.Owner, s.Offer = e.By, nil
 	s.enter(Preflight, e)
 }
 
 func (s *State) checked(e *Event) {
 	s.Report = e.Report
 	if !e.Report.Passed() {
+		if s.TakeOver != nil {
+			s.Holds = slices.DeleteFunc(slices.Clone(s.Holds), func(h Hold) bool { return h.Kind == HoldPerson })
+			s.TakeOver, s.Tainted = nil, false
+		}
 		s.enter(Draft, e)
 		return
 	}
@@ -159,6 +177,7 @@ func (s *State) checked(e *Event) {
 			s.Lanes[i].Seq = max(s.Lanes[i].Seq, at.Stamp)
 		}
 	}
+	s.takeOver()
 	s.Changed = e.At
 	s.Evidence = e.Evidence
 	s.enter(Ready, e)
@@ -189,6 +208,7 @@ func (s *State) addHold(h *Hold) {
 func (s *State) release(e *Event) {
 	s.Holds = slices.DeleteFunc(slices.Clone(s.Holds), func(h Hold) bool { return slices.Contains(e.Holds, h.Kind) })
 	if e.Kind == Resumed {
+		s.Untouched = false
 		for i := range s.Lanes {
 			s.Lanes[i].Revision = "" // a person has looked: any revision of the present value will do
 		}

@@ -21,7 +21,7 @@ func Obey(s *State, c *Command, now time.Time) (Event, error) {
 	obey, known := verbs[c.Verb]
 	switch {
 	case !known:
-		return e, refuse("there is no command %q; there are %s", c.Verb, strings.Join(verbNames(), ", "))
+		return e, refuse("there is no command %q; there are %s", c.Verb, verbNames())
 	case c.Expect != 0 && c.Expect != s.Version:
 		return e, fmt.Errorf("%w: you looked at revision %d, now it is %d: %s", ErrConflict, c.Expect, s.Version, s.where())
 	}
@@ -43,15 +43,18 @@ var verbs = map[Verb]func(*State, *Command, *Event) error{
 	Complete:    (*State).obeyComplete,
 	Acknowledge: (*State).obeyAcknowledge,
 	Note:        (*State).obeyNote,
+	Adopt:       (*State).obeyAdopt,
+	Reject:      (*State).obeyReject,
+	HandOver:    (*State).obeyHandOver,
+	Accept:      (*State).obeyAccept,
 }
 
-func verbNames() []string {
-	names := make([]string, 0, len(verbs))
-	for verb := range verbs {
+func verbNames() string {
+	var names []string
+	for _, verb := range Verbs() {
 		names = append(names, string(verb))
 	}
-	slices.Sort(names)
-	return names
+	return strings.Join(names, ", ")
 }
 
 // where says in a few words where a rollout stands.
@@ -102,6 +105,12 @@ func (s *State) first() string {
 }
 
 func (s *State) obeyStart(_ *Command, e *Event) error {
+	e.Kind = Started
+	return s.startable()
+}
+
+// startable says why an attempt cannot begin, if so.
+func (s *State) startable() error {
 	switch {
 	case s.Phase == RolledBack:
 		return refuse("%s is rolled back; retry makes a new attempt", s.Name)
@@ -110,7 +119,6 @@ func (s *State) obeyStart(_ *Command, e *Event) error {
 	case s.Plan.Kind == MovingData:
 		return refuse("%s is a moving-data plan; this version parses such plans and does not start them, since its writes need a pause, a fence and a reverse path", s.Name)
 	}
-	e.Kind = Started
 	return nil
 }
 
@@ -122,11 +130,14 @@ func (s *State) obeyRetry(_ *Command, e *Event) error {
 	return nil
 }
 
-func (s *State) obeyAdvance(_ *Command, e *Event) error {
+func (s *State) obeyAdvance(c *Command, e *Event) error {
 	if s.Phase != Ready && s.Phase != Waiting {
 		return refuse("%s cannot be advanced: it is %s; %s", s.Name, s.where(), s.reasons())
 	}
 	next, ok := s.Next()
+	if err := s.meant(c, next, ok); err != nil {
+		return err
+	}
 	switch {
 	case !ok:
 		return refuse("%s has no further stage", s.Name)
@@ -140,8 +151,15 @@ func (s *State) obeyAdvance(_ *Command, e *Event) error {
 }
 
 func (s *State) obeyApprove(c *Command, e *Event) error {
+	if s.Proposal != nil {
+		return s.agreeTo(c, e)
+	}
 	a := &Approval{Plan: s.PlanHash, Evidence: s.Evidence, By: c.By, At: e.At, Expires: e.At.Add(ApprovalLife)}
-	switch next, ok := s.Next(); {
+	next, ok := s.Next()
+	if err := s.meant(c, next, ok); err != nil {
+		return err
+	}
+	switch {
 	case s.Phase == Soaking && s.Soaked:
 		a.From, a.To = flags.All, flags.All
 	case s.Phase != Ready && s.Phase != Waiting || !ok:

@@ -147,7 +147,7 @@ func TestObey(t *testing.T) {
 func TestObeyKnowsItsVerbs(t *testing.T) {
 	s := played(t, "plan ann").journal
 	_, err := rollout.Obey(&s, &rollout.Command{Verb: "pause", By: "eve"}, s.Since)
-	const want = `there is no command "pause"; there are acknowledge, advance, approve, complete, hold, hold-all, note, release-all, resume, retry, rollback, start, withdraw`
+	const want = `there is no command "pause"; there are accept, acknowledge, adopt, advance, approve, complete, handover, hold, hold-all, note, reject, release-all, resume, retry, rollback, start, withdraw`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}

@@ -59,12 +59,12 @@ func (o *Observation) count(p *Plan, plan *LanePlan, h *Heard, published flags.S
 	if asks {
 		o.Cohort++
 	}
-	at := slices.IndexFunc(h.Lanes, func(l LaneReport) bool { return l.Lane == plan.Name || l.Lane == plan.Flag.Name })
-	if at < 0 { // it reports, but not of this lane: nothing proves what it uses
+	said := h.of(plan)
+	if said == nil { // it reports, but not of this lane: nothing proves what it uses
 		o.Lagging = append(o.Lagging, h.Task)
 		return
 	}
-	on := h.Lanes[at].uses(p)
+	on := said.uses(p)
 	switch {
 	case on && !asks:
 		o.Stray++

@@ -34,8 +34,22 @@ func (p Phase) Ended() bool { return p == Completed || p == Withdrawn }
 // Lowering reports whether shares fall, or should.
 func (p Phase) Lowering() bool { return p == RollingBack || p == Stuck }
 
-// Active reports whether the controller has anything to look at.
+// Active reports whether shares may change.
 func (p Phase) Active() bool { return p != Draft && !p.Ended() }
+
+// Watched reports whether the controller has anything to look at: as long as
+// the rollout is active, and until its flags say that it was completed.
+func (s *State) Watched() bool {
+	return s.Plan != nil && (s.Phase.Active() || s.Phase == Completed && !s.Sealed)
+}
+
+// safe returns a lane's safe value, where a kill and break-glass take it.
+func (s *State) safe() flags.Share {
+	if s.Phase == Completed {
+		return flags.All
+	}
+	return flags.None
+}
 
 // State is a rollout as its events made it. Events are the truth; see [Fold].
 type State struct {
@@ -71,6 +85,34 @@ type State struct {
 	Causes     []string  `json:"causes,omitempty"`   // gates whose recovery a rollback waits for
 	Report     *Report   `json:"report,omitempty"`   // of the last preflight
 	Restored   time.Time `json:"restored,omitzero"`  // last time that another hand's raise was put back
+
+	Owner    string    `json:"owner,omitempty"`    // the person that answers for it
+	Offer    *Offer    `json:"offer,omitempty"`    // of the rollout to another owner
+	Proposal *Proposal `json:"proposal,omitempty"` // an amendment that waits for a second person
+	Sealed   bool      `json:"sealed,omitempty"`   // completed, and the flags say so
+
+	TakeOver     []LaneShare `json:"take_over,omitempty"`    // what the flags are said to have, while its preflight runs
+	Tainted      bool        `json:"tainted,omitempty"`      // another hand had raised the flags before: no baseline is without a share
+	TaintedSince time.Time   `json:"tainted_since,omitzero"` // since when; zero if nobody knows
+	Untouched    bool        `json:"untouched,omitempty"`    // taken over, and no flag was written yet
+
+	House *House `json:"house,omitempty"` // of [HouseName] only
+}
+
+// Offer is a hand-over that waits for the other person.
+type Offer struct {
+	To string    `json:"to"`
+	By string    `json:"by"`
+	At time.Time `json:"at"`
+}
+
+// Proposal is an amendment that loosens something, and so needs a second person.
+type Proposal struct {
+	Plan    *Plan     `json:"plan"`
+	By      string    `json:"by"`
+	At      time.Time `json:"at"`
+	Why     string    `json:"why,omitempty"`
+	Loosens []string  `json:"loosens"`
 }
 
 // Lane is the state of one lane.

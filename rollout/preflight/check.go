@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-c8cbbb61/cutover/flags"
 	"github.com/seed-c8cbbb61/cutover/gates"
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
@@ -14,6 +15,7 @@ import (
 // Facts are what was found, in the order of the plan's lanes and gates.
 type Facts struct {
 	Flags    []rollout.Flag
+	TakeOver []rollout.LaneShare // what the flags are said to have; none where they must be at 0 %
 	Tasks    []rollout.Observation
 	Verdicts []gates.Verdict
 	Notes    []string // what the sources of the gates said
@@ -33,8 +35,9 @@ func Check(p *rollout.Plan, f *Facts) *rollout.Report {
 		report.Checks = append(report.Checks, rollout.Check{Name: name, Result: result, Why: fmt.Sprintf(format, args...)})
 	}
 	for i := range p.Lanes {
-		checkFlag(p, i, &f.Flags[i], add)
-		checkTasks(p, i, &f.Tasks[i], add)
+		said := saidOf(f.TakeOver, p.Lanes[i].Name)
+		checkFlag(p, i, &f.Flags[i], said, add)
+		checkTasks(p, i, &f.Tasks[i], said, add)
 	}
 	for i := range p.Gates {
 		checkGate(&p.Gates[i], &f.Verdicts[i], f.Notes[i], add)
@@ -46,22 +49,40 @@ func Check(p *rollout.Plan, f *Facts) *rollout.Report {
 
 type adder func(result, name, format string, args ...any)
 
-func checkFlag(p *rollout.Plan, lane int, f *rollout.Flag, add adder) {
+// saidOf returns the share that a lane's flag is said to have.
+func saidOf(takeOver []rollout.LaneShare, lane string) flags.Share {
+	for _, said := range takeOver {
+		if said.Lane == lane {
+			return said.Share
+		}
+	}
+	return flags.None
+}
+
+func checkFlag(p *rollout.Plan, lane int, f *rollout.Flag, said flags.Share, add adder) {
 	key, name := p.Lanes[lane].Flag, "flag "+p.Lanes[lane].Name
 	switch {
 	case f.Err != "":
 		add(rollout.CheckFail, name, "flag %s cannot be used: %s", key, f.Err)
-	case f.Share > 0:
-		add(rollout.CheckFail, name, "flag %s is at %v; it must be at 0%% to start", key, f.Share)
+	case f.Share != said && said > flags.None:
+		add(rollout.CheckFail, name, "flag %s is at %v, not at %v as was said", key, f.Share, said)
+	case f.Share != said:
+		add(rollout.CheckFail, name, "flag %s is at %v; it must be at 0%% to start, or be taken over at %v", key, f.Share, f.Share)
+	case said > flags.None:
+		add(rollout.CheckPass, name, "flag %s is at %v, as was said", key, said)
 	default:
 		add(rollout.CheckPass, name, "flag %s is there, at 0%%, without rules that are not ours", key)
 	}
 }
 
-func checkTasks(p *rollout.Plan, lane int, o *rollout.Observation, add adder) {
+func checkTasks(p *rollout.Plan, lane int, o *rollout.Observation, said flags.Share, add adder) {
 	name := "tasks " + p.Lanes[lane].Name
 	if !o.Converged {
 		add(rollout.CheckFail, name, "%s", o.Why)
+		return
+	}
+	if said > flags.None {
+		add(rollout.CheckPass, name, "%d of %d tasks report, %d of them on the target, those whose hash asks for it at %v", o.Live, o.Inventory, o.On, said)
 		return
 	}
 	add(rollout.CheckPass, name, "%d of %d tasks report, all of them on the source", o.Live, o.Inventory)
