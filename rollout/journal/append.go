@@ -13,7 +13,8 @@ import (
 // Append stores the next event of a rollout and returns the state after it and
 // the event as it was stored, with its rollout, place and seq. The state before
 // must be the newest: else it is [rollout.ErrConflict], and nothing is stored.
-// The first event of a rollout, on a state that is zero, must be planned.
+// The first event of a rollout, on a state that is zero, must be planned; that of
+// [rollout.HouseName], on a state that has only this name, may be any.
 //
 // A claim that another rollout has makes it [rollout.Locked], a request id that
 // the rollout has seen [rollout.Duplicate]. Any other error, a lost answer among
@@ -38,11 +39,14 @@ func (j *Journal) Append(ctx context.Context, before rollout.State, e rollout.Ev
 // could not be stored on either database.
 func complete(before *rollout.State, e *rollout.Event) error {
 	e.Rollout, e.Seq, e.At = before.Name, before.Version+1, e.At.UTC()
-	if before.Version == 0 {
+	if before.Version == 0 && before.Name != rollout.HouseName {
 		if e.Kind != rollout.Planned || e.Plan == nil {
 			return fmt.Errorf("kind %q: the first event must be %q, with a plan", e.Kind, rollout.Planned)
 		}
 		e.Rollout = e.Plan.Name
+	}
+	if e.Plan != nil && e.Rollout == rollout.HouseName {
+		return fmt.Errorf("plan of rollout %q: what is about all rollouts has no plan", e.Rollout)
 	}
 	if e.Plan != nil && e.Plan.Name != e.Rollout {
 		return fmt.Errorf("plan of rollout %q: must be that of rollout %q", e.Plan.Name, e.Rollout)

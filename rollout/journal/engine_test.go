@@ -36,7 +36,7 @@ type promise struct {
 func TestJournal(t *testing.T) {
 	var contract []promise
 	for _, part := range [][]promise{
-		appends(), races(), requests(), claims(), names(), readers(), verifying(), opening(), properties(),
+		appends(), races(), requests(), claims(), names(), readers(), finding(), house(), verifying(), opening(), properties(),
 	} {
 		contract = append(contract, part...)
 	}

@@ -12,9 +12,13 @@ import (
 // this means this.
 const most = 1000
 
-// State returns a rollout as its events made it, or [rollout.ErrNotFound].
+// State returns a rollout as its events made it, or [rollout.ErrNotFound]. Under
+// [rollout.HouseName] there is always a state, at first without a version.
 func (j *Journal) State(ctx context.Context, name string) (rollout.State, error) {
 	states, err := j.states(ctx, `SELECT state FROM rollouts WHERE name = ?`, name)
+	if err == nil && len(states) == 0 && name == rollout.HouseName {
+		return rollout.State{Name: name}, nil
+	}
 	if err == nil && len(states) == 0 {
 		err = rollout.ErrNotFound
 	}
@@ -24,9 +28,10 @@ func (j *Journal) State(ctx context.Context, name string) (rollout.State, error)
 	return states[0], nil
 }
 
-// States returns all rollouts in the order of their names.
+// States returns all rollouts in the order of their names; [rollout.HouseName]
+// is none.
 func (j *Journal) States(ctx context.Context) ([]rollout.State, error) {
-	states, err := j.states(ctx, `SELECT state FROM rollouts ORDER BY name`)
+	states, err := j.states(ctx, `SELECT state FROM rollouts WHERE name <> ? ORDER BY name`, rollout.HouseName)
 	if err != nil {
 		return nil, fmt.Errorf("reading all rollouts: %w", err)
 	}
