@@ -2,22 +2,58 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
-// Rollouts returns every rollout, by name.
+// Filter says which rollouts are asked for; a field that is empty, any.
+type Filter struct {
+	Phases   []rollout.Phase
+	Database string
+	Owner    string
+}
+
+// Rollouts returns every rollout that may be read, by name.
 func (c *Client) Rollouts(ctx context.Context) ([]rollout.State, error) {
+	return c.Find(ctx, Filter{})
+}
+
+// Find returns every rollout that a filter asks for, by name.
+func (c *Client) Find(ctx context.Context, f Filter) ([]rollout.State, error) {
+	var all []rollout.State
+	for after := ""; ; {
+		page, next, err := c.FindPage(ctx, f, after, 0)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page...)
+		if next == "" {
+			return all, nil
+		}
+		after = next
+	}
+}
+
+// FindPage returns up to limit of the rollouts that a filter asks for and whose
+// names come after one, and the name to go on after; none at the end. Limit 0
+// leaves it to the server.
+func (c *Client) FindPage(ctx context.Context, f Filter, after string, limit int) ([]rollout.State, string, error) {
+	query := url.Values{}
+	set(query, "state", list(f.Phases))
+	set(query, "database", f.Database)
+	set(query, "owner", f.Owner)
+	set(query, "after", after)
+	setNumber(query, "limit", limit)
 	var body struct {
 		Rollouts []rollout.State `json:"rollouts"`
+		Next     string          `json:"next"`
 	}
-	err := c.ask(ctx, request{method: http.MethodGet, path: []string{"rollouts"}}, &body)
-	return body.Rollouts, err
+	err := c.ask(ctx, request{method: http.MethodGet, path: []string{"rollouts"}, query: query}, &body)
+	return body.Rollouts, body.Next, err
 }
 
 // Status returns a rollout as the controller last saw it.
@@ -27,23 +63,8 @@ func (c *Client) Status(ctx context.Context, name string) (rollout.Status, error
 	return status, err
 }
 
-// Events returns up to limit of a rollout's events after a place in its own
-// order, and the place to go on after. Limit 0 leaves it to the server.
-func (c *Client) Events(ctx context.Context, name string, after uint64, limit int) ([]rollout.Event, uint64, error) {
-	query := url.Values{"after": {strconv.FormatUint(after, 10)}}
-	if limit > 0 {
-		query.Set("limit", strconv.Itoa(limit))
-	}
-	var body struct {
-		Events []rollout.Event `json:"events"`
-		Next   uint64          `json:"next"`
-	}
-	err := c.ask(ctx, request{method: http.MethodGet, path: []string{"rollouts", name, "events"}, query: query}, &body)
-	return body.Events, body.Next, err
-}
-
-// Do gives a command. Its Verb, Reason, Expect, To and Request are sent; who
-// gives it, the server knows by the token.
+// Do gives a command. All of it is sent but By and Surface: who gives it, the
+// server knows by the token.
 func (c *Client) Do(ctx context.Context, name string, cmd rollout.Command) (rollout.State, error) {
 	type target struct {
 		Lane  string `json:"lane"`
@@ -54,19 +75,14 @@ func (c *Client) Do(ctx context.Context, name string, cmd rollout.Command) (roll
 		Reason string       `json:"reason,omitempty"`
 		Expect uint64       `json:"expect,omitempty"`
 		To     []target     `json:"to,omitempty"`
-	}{Verb: cmd.Verb, Reason: cmd.Reason, Expect: cmd.Expect}
+		Person string       `json:"person,omitempty"`
+		Since  time.Time    `json:"since,omitzero"`
+	}{Verb: cmd.Verb, Reason: cmd.Reason, Expect: cmd.Expect, Person: cmd.Person, Since: cmd.Since}
 	for _, to := range cmd.To {
 		body.To = append(body.To, target{Lane: to.Lane, Share: int(to.Share)})
 	}
-	text, err := json.Marshal(body)
-	if err != nil {
-		return rollout.State{}, fmt.Errorf("encoding the command: %w", err)
-	}
 	var state rollout.State
-	err = c.ask(ctx, request{
-		method: http.MethodPost, path: []string{"rollouts", name, "commands"},
-		kind: "application/json", body: text, key: cmd.Request,
-	}, &state)
+	err := c.tell(ctx, request{method: http.MethodPost, path: []string{"rollouts", name, "commands"}, key: cmd.Request}, body, &state)
 	return state, err
 }
 
@@ -103,11 +119,7 @@ func (c *Client) CheckPlan(ctx context.Context, yaml []byte) (*rollout.Plan, err
 
 // Report sends what a task says of itself.
 func (c *Client) Report(ctx context.Context, r rollout.TaskReport) error {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return fmt.Errorf("encoding the report: %w", err)
-	}
-	return c.ask(ctx, request{method: http.MethodPost, path: []string{"reports"}, kind: "application/json", body: text}, nil)
+	return c.tell(ctx, request{method: http.MethodPost, path: []string{"reports"}}, r, nil)
 }
 
 // Version returns the server's version.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -63,6 +65,17 @@ type request struct {
 	kind   string
 	body   []byte
 	key    string // Idempotency-Key
+	accept string // what is asked for; none means JSON
+}
+
+// tell sends a request with a body of JSON and decodes the answer.
+func (c *Client) tell(ctx context.Context, q request, body, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("encoding the request: %w", err)
+	}
+	q.kind, q.body = "application/json", text
+	return c.ask(ctx, q, into)
 }
 
 // ask sends a request and decodes the answer.
@@ -110,7 +123,7 @@ func (c *Client) build(ctx context.Context, q request) (*http.Request, error) {
 	if scheme := r.URL.Scheme; scheme != "http" && scheme != "https" || r.URL.Host == "" {
 		return nil, fmt.Errorf("asking %q: must be a URL such as http://127.0.0.1:8080", c.base)
 	}
-	r.Header.Set("Accept", "application/json")
+	r.Header.Set("Accept", cmp.Or(q.accept, "application/json"))
 	r.Header.Set("User-Agent", c.agent)
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
@@ -137,4 +150,27 @@ func (c *Client) unreachable(ctx context.Context, err error) error {
 		err = fmt.Errorf("waited %v: %w", patience, context.DeadlineExceeded)
 	}
 	return &Unreachable{URL: c.base, Sent: sent, Err: err}
+}
+
+// set adds a parameter, if there is one.
+func set(query url.Values, name, value string) {
+	if value != "" {
+		query.Set(name, value)
+	}
+}
+
+// setNumber adds a number, if it is above 0.
+func setNumber(query url.Values, name string, value int) {
+	if value > 0 {
+		query.Set(name, strconv.Itoa(value))
+	}
+}
+
+// list joins words as a parameter has several.
+func list[T ~string](words []T) string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
+	}
+	return strings.Join(texts, ",")
 }
