@@ -48,7 +48,7 @@ func (s *State) obeyReject(c *Command, e *Event) error {
 	case s.Proposal != nil:
 		e.Kind = Rejected
 		return nil
-	case !asked && !(s.Phase == Soaking && s.Soaked):
+	case !asked && (s.Phase != Soaking || !s.Soaked):
 		return refuse("there is nothing to reject: %s is %s; %s", s.Name, s.where(), s.reasons())
 	}
 	if err := s.meant(c, next, ok); err != nil {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-c8cbbb61/cutover/flags"
@@ -44,6 +45,9 @@ type Options struct {
 	// Lead returns a new epoch, higher than any before.
 	Lead func(ctx context.Context) (int64, error)
 
+	// Now is the time of what people ask for; time.Now if nil. Cycles are given theirs.
+	Now func() time.Time
+
 	// Create makes a missing flag at 0 %, where the store is ours alone; nil elsewhere.
 	Create func(ctx context.Context, key flags.Key) error
 
@@ -63,6 +67,7 @@ type Controller struct {
 	last   time.Time // the latest time that a cycle was given
 	gone   bool      // the journal was away in the cycle before
 	series *cache
+	house  atomic.Pointer[rollout.House] // as it was read last
 	passes sync.WaitGroup
 	poke   chan struct{}
 }
@@ -71,6 +76,9 @@ type Controller struct {
 func New(o Options) *Controller {
 	o.Every = orElse(o.Every, 10*time.Second)
 	o.ReadEvery = orElse(o.ReadEvery, 30*time.Second)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	o.Patience = orElse(o.Patience, 800*time.Millisecond)
 	return &Controller{Options: o, seats: map[string]*seat{}, series: newCache(), poke: make(chan struct{}, 1)}
 }
@@ -148,7 +156,7 @@ func (c *Controller) Cycle(ctx context.Context, now time.Time) {
 		if !s.mu.TryLock() {
 			continue
 		}
-		if s.state.Plan == nil || !s.state.Phase.Active() {
+		if !s.state.Watched() {
 			s.mu.Unlock()
 			continue
 		}
@@ -184,6 +192,11 @@ func (c *Controller) sync(ctx context.Context) error {
 		c.epoch = epoch
 		c.mu.Unlock()
 	}
+	all, err := c.Journal.State(ctx, rollout.HouseName)
+	if err != nil {
+		return fmt.Errorf("reading the journal: %w", err)
+	}
+	c.house.Store(all.House)
 	states, err := c.Journal.Active(ctx)
 	if err != nil {
 		return fmt.Errorf("reading the journal: %w", err)

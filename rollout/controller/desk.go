@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
@@ -26,7 +25,7 @@ func (c *Controller) Plan(ctx context.Context, p *rollout.Plan, cmd rollout.Comm
 		return before, fmt.Errorf("%w: you looked at revision %d, now it is %d", rollout.ErrConflict, cmd.Expect, before.Version)
 	}
 	e := rollout.Event{
-		Rollout: p.Name, Kind: rollout.Planned, At: time.Now().UTC(), Plan: p,
+		Rollout: p.Name, Kind: rollout.Planned, At: c.Now().UTC(), Plan: p,
 		By: cmd.By, Surface: cmd.Surface, Request: cmd.Request, Why: cmd.Reason,
 	}
 	after, _, err := c.Journal.Append(ctx, before, e)
@@ -95,7 +94,7 @@ func isOurs(err error) bool {
 }
 
 func (c *Controller) obey(ctx context.Context, s rollout.State, cmd rollout.Command) (rollout.State, error) {
-	e, err := rollout.Obey(&s, &cmd, time.Now().UTC())
+	e, err := rollout.Obey(&s, &cmd, c.Now().UTC())
 	if err == nil && cmd.Verb == rollout.Withdraw {
 		err = c.atZero(ctx, &s)
 	}
@@ -136,7 +135,7 @@ func (c *Controller) refused(ctx context.Context, s rollout.State, cmd rollout.C
 		why = c.withWaits(s, why)
 	}
 	e := rollout.Event{
-		Kind: rollout.Refused, At: time.Now().UTC(), By: cmd.By, Surface: cmd.Surface, Request: cmd.Request,
+		Kind: rollout.Refused, At: c.Now().UTC(), By: cmd.By, Surface: cmd.Surface, Request: cmd.Request,
 		Why: why.Error(), Command: &cmd,
 	}
 	_, _, err := c.Journal.Append(ctx, s, e)
@@ -176,7 +175,7 @@ func (c *Controller) withoutJournal(ctx context.Context, name string, cmd rollou
 		return rollout.State{}, fmt.Errorf("rollout %s is not known without the journal: %w: %w", name, rollout.ErrAway, away)
 	}
 	state := s.look.Load().state
-	e, err := rollout.Obey(&state, &cmd, time.Now().UTC())
+	e, err := rollout.Obey(&state, &cmd, c.Now().UTC())
 	if err != nil {
 		return state, err
 	}

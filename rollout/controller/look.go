@@ -33,6 +33,7 @@ func (p pass) look(ctx context.Context) rollout.Seen {
 		Journal:  p.away == nil,
 		Lease:    p.away == nil && s.Epoch == p.epoch,
 		Clock:    p.clock,
+		Outside:  p.house.Load().Against(s.Plan.Database.Name, p.now),
 	}
 	p.lookAtFlags(ctx, &seen)
 	p.lookAtTasks(&seen)
@@ -158,6 +159,9 @@ func (p pass) seriesOf(g *gates.Gate) (gates.Series, time.Time) {
 		s := &p.seat.state
 		return p.Fleet.series(s.Plan, g.Metric, neededFrom(s, g, p.now), p.now), p.now
 	}
+	if series, ok := p.fresh[entryKey(g.Source, g.Metric)]; ok {
+		return series, p.now
+	}
 	return p.series.of(g, p.now)
 }
 
@@ -209,16 +213,20 @@ func (p pass) created(ctx context.Context, key flags.Key) bool {
 	ctx, cancel := context.WithTimeout(ctx, flagPatience)
 	defer cancel()
 	_, err := p.Flags.Read(ctx, key)
-	return errors.Is(err, flags.ErrNotFound) && p.Create(ctx, key) == nil
+	return errors.Is(err, flags.ErrNotFound) && (p.dry || p.Create(ctx, key) == nil)
 }
 
 // check is the preflight, on the facts that this look has found.
 func (p pass) check(ctx context.Context, seen *rollout.Seen) *rollout.Report {
 	s := &p.seat.state
-	facts := preflight.Facts{Tasks: seen.Tasks, Every: p.Every, ReadEvery: p.ReadEvery}
+	facts := preflight.Facts{Tasks: seen.Tasks, TakeOver: s.TakeOver, Every: p.Every, ReadEvery: p.ReadEvery}
 	for i := range s.Plan.Lanes {
 		flag := seen.Flags[i]
-		if flag.Err != "" && p.created(ctx, s.Plan.Lanes[i].Flag) {
+		switch {
+		case flag.Err == "" || !p.created(ctx, s.Plan.Lanes[i].Flag):
+		case p.dry:
+			flag = rollout.Flag{} // the start will make it, at 0 %
+		default:
 			flag = p.read(ctx, i)
 			seen.Flags[i] = flag
 		}

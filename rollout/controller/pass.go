@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/seed-c8cbbb61/cutover/flags"
+	"github.com/seed-c8cbbb61/cutover/gates"
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
@@ -18,6 +19,11 @@ type pass struct {
 	now   time.Time
 	away  error // why the journal is
 	clock bool
+
+	// Of a preflight that a person asks for: what was read for it, and that it
+	// makes no flags.
+	fresh map[string]gates.Series
+	dry   bool
 }
 
 // most is how many steps a pass may take; Decide comes to rest long before.
@@ -38,6 +44,7 @@ func (p pass) run(ctx context.Context) {
 	p.comeBack(ctx)
 	p.lead(ctx)
 	p.obeyKept(ctx)
+	p.holdAll(ctx)
 	seen := p.look(ctx)
 	tries := make([]int, len(seen.Flags))
 	var rest []rollout.Wait

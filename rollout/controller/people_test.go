@@ -100,8 +100,14 @@ func TestAfterTheSoakAnApprovalDiesWithAGate(t *testing.T) {
 }
 
 func TestAHoldInPreflightHolds(t *testing.T) {
-	for hold, release := range map[rollout.Verb]rollout.Verb{rollout.HoldIt: rollout.Resume, rollout.HoldForAll: rollout.ReleaseAll} {
-		t.Run(string(hold), func(t *testing.T) {
+	all := func(verb rollout.Verb) func(*house) {
+		return func(h *house) { h.house(rollout.HouseCommand{Verb: verb, Alone: true}) }
+	}
+	for name, of := range map[string]struct{ hold, release func(*house) }{
+		"hold":     {func(h *house) { h.do(rollout.HoldIt) }, func(h *house) { h.do(rollout.Resume) }},
+		"hold-all": {all(rollout.HoldForAll), all(rollout.ReleaseAll)},
+	} {
+		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				h := build(t)
 				mute := func(mute bool) {
@@ -115,13 +121,13 @@ func TestAHoldInPreflightHolds(t *testing.T) {
 				if phase := h.state().Phase; phase != rollout.Preflight {
 					t.Fatalf("it is %s", phase)
 				}
-				h.do(hold)
+				of.hold(h)
 				mute(false)
 				time.Sleep(30 * time.Minute)
 				if h.share(0) != 0 || h.state().Phase != rollout.Held {
 					t.Errorf("held in preflight; half an hour later it is %s at %v", h.state().Phase, h.share(0))
 				}
-				h.do(release)
+				of.release(h)
 				h.at(0, 5, 10*time.Minute)
 			})
 		})
