@@ -100,16 +100,16 @@ func (p *play) sayState() {
 
 // person plays a command such as "rollback ann writes:0 because pages".
 func (p *play) person(words []string, why string) bool {
-	verbs := []rollout.Verb{
-		rollout.Start, rollout.Advance, rollout.Approve, rollout.HoldIt, rollout.Resume, rollout.Rollback, rollout.Retry,
-		rollout.Withdraw, rollout.Complete, rollout.Acknowledge, rollout.HoldForAll, rollout.ReleaseAll, rollout.Note,
-	}
-	if len(words) < 2 || !slices.Contains(verbs, rollout.Verb(words[0])) {
+	if len(words) < 2 || !slices.Contains(rollout.Verbs(), rollout.Verb(words[0])) {
 		return false
 	}
 	c := rollout.Command{Verb: rollout.Verb(words[0]), By: words[1], Surface: "cli", Reason: why}
 	for _, word := range words[2:] {
-		lane, share, _ := strings.Cut(word, ":")
+		lane, share, found := strings.Cut(word, ":")
+		if !found {
+			c.Person = word
+			continue
+		}
 		c.To = append(c.To, rollout.LaneShare{Lane: lane, Share: p.share(share)})
 	}
 	d := &p.leader
