@@ -2,6 +2,7 @@ package flipt
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -13,8 +14,11 @@ import (
 	"github.com/seed-c8cbbb61/cutover/flags"
 )
 
-// answerLimit is far more than any answer about one flag.
-const answerLimit = 4 << 20
+// More than any answer about one flag, and about all flags of a namespace.
+const (
+	answerLimit int64 = 4 << 20
+	listLimit   int64 = 64 << 20
+)
 
 // client asks a Flipt server, one request at a time, each with its own deadline.
 type client struct {
@@ -30,6 +34,7 @@ type request struct {
 	method, path string
 	needs        string
 	body         any
+	limit        int64 // of the answer, in bytes; answerLimit if zero
 }
 
 // Permissions that a token must give.
@@ -129,12 +134,13 @@ func (c client) send(ctx context.Context, r request) (status int, text []byte, e
 		return 0, nil, fmt.Errorf("asking flipt: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, err = io.ReadAll(io.LimitReader(response.Body, answerLimit+1))
+	limit := cmp.Or(r.limit, answerLimit)
+	text, err = io.ReadAll(io.LimitReader(response.Body, limit+1))
 	if err != nil {
 		return 0, nil, fmt.Errorf("%s %s: reading the answer: %w", r.method, r.path, err)
 	}
-	if len(text) > answerLimit {
-		return 0, nil, fmt.Errorf("%s %s: the answer is longer than %d bytes", r.method, r.path, answerLimit)
+	if int64(len(text)) > limit {
+		return 0, nil, fmt.Errorf("%s %s: the answer is longer than %d bytes", r.method, r.path, limit)
 	}
 	return response.StatusCode, text, nil
 }

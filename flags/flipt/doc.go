@@ -50,5 +50,11 @@
 // Only a variant flag cannot be lowered so. A task that asks for it as a boolean
 // gets its own default; a person has to delete it and create a boolean one.
 //
+// # Looking around
+//
+// [Store.List] finds the flags that bear a mark of ours, for somebody who has
+// nothing left but the store; [Store.Describe] tells what a flag is made of that
+// somebody else has made.
+//
 // The package knows nothing of rollouts, leaders or databases.
 package flipt

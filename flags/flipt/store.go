@@ -38,9 +38,24 @@ type Store struct {
 
 // server is one generation of Flipt.
 type server interface {
+	keeper
+	catalogue
+}
+
+// keeper keeps the share of a flag.
+type keeper interface {
 	read(context.Context, flags.Key) (found, error)
 	write(ctx context.Context, key flags.Key, now found, next flags.Setting, kind flags.Kind) error
 	create(context.Context, flags.Key) error
+}
+
+// catalogue tells what there is.
+type catalogue interface {
+	namespaces(context.Context) ([]string, error)
+	list(ctx context.Context, namespace string) ([]found, error)
+
+	// variants returns a variant flag's variants, and the rules that give them out.
+	variants(context.Context, flags.Key, found) ([]Variant, []variantRule, error)
 }
 
 // Open returns a store for a Flipt server of either generation. It asks the

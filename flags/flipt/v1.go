@@ -36,17 +36,26 @@ func (v v1) read(ctx context.Context, key flags.Key) (found, error) {
 	if flag["key"] != key.Name {
 		return found{}, fmt.Errorf("flipt sent flag %v where %s belongs", flag["key"], key.Name)
 	}
-	// One page is enough: already the second rollout is foreign.
-	var list struct{ Rules []object }
-	err = v.client.do(ctx, request{method: http.MethodGet, path: v.rollouts(key), needs: toRead}, &list)
+	rollouts, err := v.rolloutsOf(ctx, key)
 	if err != nil {
-		return found{}, missing(err)
+		return found{}, err
 	}
-	f := found{flag: flag, rollouts: list.Rules}
-	f.setting.Revision = digest(flag, list.Rules)
+	return foundV1(flag, rollouts), nil
+}
+
+// rolloutsOf reads one page, which is enough: already the second rollout is foreign.
+func (v v1) rolloutsOf(ctx context.Context, key flags.Key) ([]object, error) {
+	var list struct{ Rules []object }
+	err := v.client.do(ctx, request{method: http.MethodGet, path: v.rollouts(key), needs: toRead}, &list)
+	return list.Rules, missing(err)
+}
+
+func foundV1(flag object, rollouts []object) found {
+	f := found{flag: flag, rollouts: rollouts}
+	f.setting.Revision = digest(flag, rollouts)
 	f.setting.Stamp = stampOf(f)
 	f.judge()
-	return f, nil
+	return f
 }
 
 // stampOf puts together what a rollout's description and the flag's metadata say.

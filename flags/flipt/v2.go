@@ -20,12 +20,12 @@ type v2 struct {
 	environment string
 }
 
-func (v v2) namespaces() string {
+func (v v2) namespacesPath() string {
 	return "/api/v2/environments/" + url.PathEscape(v.environment) + "/namespaces"
 }
 
 func (v v2) resources(key flags.Key) string {
-	return v.namespaces() + "/" + url.PathEscape(key.Namespace) + "/resources"
+	return v.namespacesPath() + "/" + url.PathEscape(key.Namespace) + "/resources"
 }
 
 func (v v2) read(ctx context.Context, key flags.Key) (found, error) {
@@ -45,11 +45,18 @@ func (v v2) read(ctx context.Context, key flags.Key) (found, error) {
 	if payload["key"] != key.Name {
 		return found{}, fmt.Errorf("flipt sent flag %v where %s belongs", payload["key"], key.Name)
 	}
+	f, err := v.found(payload)
+	f.head = answer.Revision
+	return f, err
+}
+
+// found says what a flag's payload means.
+func (v v2) found(payload object) (found, error) {
 	rollouts, err := objects(payload["rollouts"])
 	if err != nil {
 		return found{}, err
 	}
-	f := found{flag: payload, rollouts: rollouts, environment: v.environment, head: answer.Revision}
+	f := found{flag: payload, rollouts: rollouts, environment: v.environment}
 	f.setting.Revision = digest(payload)
 	if meta, ok := payload["metadata"].(object); ok {
 		text, _ := meta[stampKey].(string)
@@ -109,7 +116,7 @@ func isRevision(text string) bool {
 func (v v2) create(ctx context.Context, key flags.Key) error {
 	err := v.client.do(ctx, request{
 		method: http.MethodPost,
-		path:   v.namespaces(),
+		path:   v.namespacesPath(),
 		needs:  "create namespaces",
 		body:   object{"key": key.Namespace, "name": key.Namespace},
 	}, &struct{}{})

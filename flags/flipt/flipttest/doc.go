@@ -9,8 +9,9 @@
 // [Server.Before], [Server.After], [Server.LoseNextCommit],
 // [Server.PushToRemote] and [Server.CacheEvaluations].
 //
-// Not spoken: variants, constraints of segments (a segment matches everyone),
-// tokens other than the one given, branches, proposals.
+// Variants, rules and segments are kept and shown, never evaluated: a segment
+// matches everyone. Not spoken: tokens other than the one given, branches,
+// proposals.
 //
 // A [Hand] is somebody else at a Flipt server, real or not. The package knows
 // the arithmetic of package flags, but not the client in package flipt.

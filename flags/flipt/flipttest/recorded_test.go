@@ -94,7 +94,11 @@ func replay(t *testing.T, hand flipttest.Hand, file string) {
 	script := strings.NewReplacer("migrations", ours, `"other"`, strconv.Quote(other)).Replace(string(text))
 	t.Cleanup(func() {
 		ctx := context.WithoutCancel(t.Context())
-		if err := hand.DeleteNamespace(ctx, ours, "orders-db-endpoint"); err != nil {
+		made := []string{"orders-db-endpoint"}
+		if hand.Version == flipttest.V1 {
+			made = append(made, "endpoint-variant")
+		}
+		if err := hand.DeleteNamespace(ctx, ours, made...); err != nil {
 			t.Logf("cleaning up: %v", err)
 		}
 		if hand.Version == flipttest.V2 {

@@ -3,6 +3,7 @@ package flipttest
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/seed-c8cbbb61/cutover/flags"
@@ -28,6 +29,14 @@ type namespace struct {
 	created, updated       time.Time
 	writes                 int // what the etag of v1 stands for
 	flags                  []*flag
+	segments               []segment
+}
+
+// segment is a set of entities; whoever evaluates takes everyone for its member.
+type segment struct {
+	key, name, description string
+	constraints            []any // as they were sent
+	created, updated       time.Time
 }
 
 type flag struct {
@@ -80,7 +89,7 @@ func (s *state) clone() *state {
 	c := &state{latest: s.latest}
 	for _, n := range s.namespaces {
 		copied := *n
-		copied.flags = nil
+		copied.flags, copied.segments = nil, slices.Clone(n.segments)
 		for _, f := range n.flags {
 			copied.flags = append(copied.flags, f.clone())
 		}
@@ -108,6 +117,16 @@ func (s *state) namespace(key string) (*namespace, error) {
 		}
 	}
 	return nil, missing("namespace %q not found", key)
+}
+
+// segment finds a segment.
+func (n *namespace) segment(key string) (*segment, error) {
+	for i := range n.segments {
+		if n.segments[i].key == key {
+			return &n.segments[i], nil
+		}
+	}
+	return nil, missing("segment \"%s/%s\" not found", n.key, key)
 }
 
 // flag finds a flag; a namespace that is missing has none.

@@ -43,6 +43,9 @@ func (s *Server) routeV1(mux *http.ServeMux) {
 	write("POST", spaces, (*state).createNamespaceV1)
 	write("DELETE", spaces+"/{namespace}", (*state).deleteNamespaceV1)
 	write("POST", spaces+"/{namespace}/segments", (*state).createSegmentV1)
+	read(spaces+"/{namespace}/segments/{segment}", (*state).segmentV1)
+	write("POST", spaces+"/{namespace}/segments/{segment}/constraints", (*state).createConstraintV1)
+	read(all, (*state).flagsV1)
 	read(one, (*state).flagV1)
 	write("POST", all, (*state).createFlagV1)
 	write("PUT", one, (*state).updateFlagV1)
@@ -51,6 +54,11 @@ func (s *Server) routeV1(mux *http.ServeMux) {
 	write("POST", one+"/rollouts", (*state).createRolloutV1)
 	write("PUT", one+"/rollouts/{id}", (*state).updateRolloutV1)
 	write("DELETE", one+"/rollouts/{id}", (*state).deleteRolloutV1)
+	write("POST", one+"/variants", (*state).createVariantV1)
+	read(one+"/rules", (*state).rulesV1)
+	write("POST", one+"/rules", (*state).createRuleV1)
+	write("POST", one+"/rules/{rule}/distributions", (*state).createDistributionV1)
+	write("PUT", one+"/rules/{rule}/distributions/{id}", (*state).updateDistributionV1)
 }
 
 func answerWith(w http.ResponseWriter) func(any, error) {
@@ -67,12 +75,6 @@ func keyOf(r *http.Request) flags.Key {
 	return flags.Key{Namespace: r.PathValue("namespace"), Name: r.PathValue("flag")}
 }
 
-// page ends a list; every list of the stand-in is one page.
-type page struct {
-	Next  string `json:"nextPageToken"`
-	Total int    `json:"totalCount"`
-}
-
 type namespaceV1 struct {
 	Key         string `json:"key"`
 	Name        string `json:"name"`
@@ -86,15 +88,16 @@ func (n *namespace) v1() namespaceV1 {
 	return namespaceV1{n.key, n.name, n.description, false, moment(n.created), moment(n.updated)}
 }
 
-func (s *state) namespacesV1(*http.Request) (any, error) {
+func (s *state) namespacesV1(r *http.Request) (any, error) {
 	list := make([]namespaceV1, 0, len(s.namespaces))
 	for _, n := range s.namespaces {
 		list = append(list, n.v1())
 	}
+	list, at, err := paged(r, list)
 	return struct {
 		Namespaces []namespaceV1 `json:"namespaces"`
 		page
-	}{list, page{Total: len(list)}}, nil
+	}{list, at}, err
 }
 
 func (s *state) namespaceV1(r *http.Request) (any, error) {
@@ -129,30 +132,6 @@ func (s *state) deleteNamespaceV1(r *http.Request) (any, error) {
 	}
 	s.namespaces = slices.DeleteFunc(s.namespaces, func(one *namespace) bool { return one == n })
 	return struct{}{}, nil
-}
-
-// createSegmentV1 acknowledges a segment; any that a rollout names holds everyone.
-func (s *state) createSegmentV1(r *http.Request) (any, error) {
-	n, err := s.namespace(r.PathValue("namespace"))
-	if err != nil {
-		return nil, err
-	}
-	var want struct{ Key, Name, Description string }
-	if err := decode(r, &want); err != nil {
-		return nil, err
-	}
-	now := s.now()
-	n.writes++
-	return struct {
-		Key          string `json:"key"`
-		Name         string `json:"name"`
-		Description  string `json:"description"`
-		CreatedAt    moment `json:"createdAt"`
-		UpdatedAt    moment `json:"updatedAt"`
-		Constraints  []any  `json:"constraints"`
-		MatchType    string `json:"matchType"`
-		NamespaceKey string `json:"namespaceKey"`
-	}{want.Key, want.Name, want.Description, moment(now), moment(now), []any{}, "ALL_MATCH_TYPE", n.key}, nil
 }
 
 type flagV1 struct {

@@ -53,10 +53,11 @@ func (s *state) rolloutsV1(r *http.Request) (any, error) {
 	for _, one := range f.rollouts {
 		list = append(list, one.v1(n.key, f))
 	}
+	list, at, err := paged(r, list)
 	return struct {
 		Rules []rolloutV1 `json:"rules"`
 		page
-	}{list, page{Total: len(list)}}, nil
+	}{list, at}, err
 }
 
 // ruleV1 is what a client sends of a rollout.

@@ -28,9 +28,12 @@ func (s *Server) routeV2(mux *http.ServeMux) {
 	mux.HandleFunc("GET /api/v2/environments", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, json.RawMessage(`{"environments":[{"key":"default","name":"default","default":true,"configuration":{"ref":"main"}}]}`))
 	})
+	mux.HandleFunc("GET "+spaces, s.namespacesV2)
 	mux.HandleFunc("GET "+spaces+"/{namespace}", s.namespaceV2)
 	mux.HandleFunc("POST "+spaces, s.createNamespaceV2)
 	mux.HandleFunc("DELETE "+spaces+"/{namespace}", s.deleteNamespaceV2)
+	mux.HandleFunc("GET "+resources+"/"+flagResource, s.flagsV2)
+	mux.HandleFunc("GET "+resources+"/"+segmentResource+"/{segment}", s.segmentV2)
 	mux.HandleFunc("GET "+one, s.flagV2)
 	mux.HandleFunc("POST "+resources, s.createResourceV2)
 	mux.HandleFunc("PUT "+resources, s.updateResourceV2)
@@ -108,6 +111,36 @@ func (s *Server) namespaceV2(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	reply(w, withRevision{n.v2(), s.head})
+}
+
+// namespacesV2 lists all namespaces: v2 has no pages.
+func (s *Server) namespacesV2(w http.ResponseWriter, _ *http.Request) {
+	type item struct {
+		Key         string `json:"key"`
+		Name        string `json:"name"`
+		Description string `json:"description"`
+		Protected   bool   `json:"protected"`
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	items := []item{}
+	for _, n := range s.state.namespaces {
+		items = append(items, item{n.key, n.name, n.description, n.key == "default"})
+	}
+	reply(w, withRevision{map[string]any{"items": items}, s.head})
+}
+
+// flagsV2 lists the flags of a namespace; one that is missing has none.
+func (s *Server) flagsV2(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []resourceOfV2{}
+	if n, err := s.state.namespace(r.PathValue("namespace")); err == nil {
+		for _, f := range n.flags {
+			list = append(list, resourceOfV2{n.key, f.key, f.v2()})
+		}
+	}
+	reply(w, withRevision{map[string]any{"resources": list}, s.head})
 }
 
 func (s *Server) createNamespaceV2(w http.ResponseWriter, r *http.Request) {
@@ -190,7 +223,7 @@ func (s *Server) putResource(w http.ResponseWriter, r *http.Request, verb string
 		return
 	}
 	if want.Payload.Resource == segmentResource {
-		s.createSegmentV2(w, r, want.Payload, want.Revision)
+		s.putSegmentV2(w, r, want.Payload, want.Revision)
 		return
 	}
 	key := flags.Key{Namespace: r.PathValue("namespace"), Name: want.Key}
@@ -203,24 +236,6 @@ func (s *Server) putResource(w http.ResponseWriter, r *http.Request, verb string
 			return nil, p
 		}
 		return resourceV2(key.Namespace, key.Name, want.Payload.filled()), err
-	})
-}
-
-// createSegmentV2 acknowledges a segment; any that a rollout names holds everyone.
-func (s *Server) createSegmentV2(w http.ResponseWriter, r *http.Request, want payload, revision string) {
-	s.write(w, "", revision, func(st *state) (any, error) {
-		n, err := st.namespace(r.PathValue("namespace"))
-		if err != nil {
-			return nil, err
-		}
-		return resourceV2(n.key, want.Key, struct {
-			Resource    string `json:"@type"`
-			Key         string `json:"key"`
-			MatchType   string `json:"matchType"`
-			Name        string `json:"name"`
-			Description string `json:"description"`
-			Constraints []any  `json:"constraints"`
-		}{segmentResource, want.Key, "ALL_MATCH_TYPE", want.Name, want.Description, []any{}}), nil
 	})
 }
 

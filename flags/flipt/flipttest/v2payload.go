@@ -1,15 +1,16 @@
 package flipttest
 
-// resourceV2 is the outer form of whatever a v2 server keeps.
+// resourceOfV2 is the outer form of whatever a v2 server keeps.
+type resourceOfV2 struct {
+	NamespaceKey string `json:"namespaceKey"`
+	Key          string `json:"key"`
+	Payload      any    `json:"payload"`
+}
+
 func resourceV2(namespace, key string, payload any) any {
-	type resource struct {
-		NamespaceKey string `json:"namespaceKey"`
-		Key          string `json:"key"`
-		Payload      any    `json:"payload"`
-	}
 	return struct {
-		Resource resource `json:"resource"`
-	}{resource{namespace, key, payload}}
+		Resource resourceOfV2 `json:"resource"`
+	}{resourceOfV2{namespace, key, payload}}
 }
 
 // payload is a flag as v2 takes it and shows it.
@@ -24,6 +25,7 @@ type payload struct {
 	Rules       []any          `json:"rules"`
 	Rollouts    []rolloutV2    `json:"rollouts"`
 	Metadata    map[string]any `json:"metadata,omitempty"`
+	Constraints []any          `json:"constraints,omitempty"` // of a segment only
 }
 
 type rolloutV2 struct {
