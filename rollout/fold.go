@@ -127,6 +127,9 @@ func (s *State) enter(phase Phase, e *Event) {
 		s.Phase, s.Since = phase, e.At
 	}
 	s.Why, s.Waits = e.Why, nil
+	if phase != Held {
+		s.Proposal = nil // a plan is amended while it is held
+	}
 }
 
 // forget drops what was given for a next step.

@@ -203,6 +203,9 @@ func (c *Controller) Status(ctx context.Context, name string) (rollout.Status, e
 	if s := c.known(name); s != nil && s.look.Load() != nil {
 		last = s.look.Load()
 	}
+	if err == nil && last.state.PlanHash != state.PlanHash {
+		last = &look{} // what was seen then is of another plan
+	}
 	status := rollout.Status{State: state, Verdicts: last.seen.Verdicts, Bake: last.seen.Bake, Waits: last.rest, Looked: last.at, LookedAt: last.state.Version}
 	if err != nil {
 		if last.state.Plan == nil {

@@ -57,6 +57,8 @@ func (c *Controller) lastKnown(ctx context.Context, name string) (rollout.State,
 	switch {
 	case err == nil && s.Plan == nil:
 		return s, last, rollout.ErrNotFound
+	case err == nil && s.PlanHash != last.state.PlanHash:
+		return s, &look{}, nil // what was seen then is of another plan
 	case err == nil, errors.Is(err, rollout.ErrNotFound):
 		return s, last, err
 	case last.state.Plan != nil:

@@ -55,8 +55,9 @@ func (p pass) run(ctx context.Context) {
 		}
 		step := rollout.Decide(&p.seat.state, &seen, p.now)
 		switch {
+		case step.Event != nil && !p.record(ctx, step.Event, &seen):
+			return // what was seen is of another plan: the next cycle looks anew
 		case step.Event != nil:
-			p.record(ctx, step.Event, &seen)
 			continue
 		case step.Write != nil:
 			p.act(ctx, step.Write, &seen, tries)
@@ -148,8 +149,9 @@ func (p pass) lead(ctx context.Context) {
 }
 
 // record appends an event. What belongs to the way down goes on without the
-// journal; for anything else its absence is one more thing that is seen.
-func (p pass) record(ctx context.Context, e *rollout.Event, seen *rollout.Seen) {
+// journal; for anything else its absence is one more thing that is seen. It
+// reports whether what was seen still belongs to the rollout's plan.
+func (p pass) record(ctx context.Context, e *rollout.Event, seen *rollout.Seen) bool {
 	s := p.seat
 	if seen.Journal && s.base == nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Patience)
@@ -159,12 +161,13 @@ func (p pass) record(ctx context.Context, e *rollout.Event, seen *rollout.Seen) 
 		case err == nil:
 			s.state = after
 			p.tell(ctx, e)
-			return
+			return true
 		case errors.Is(err, rollout.ErrConflict):
 			if now, err := p.Journal.State(ctx, s.state.Name); err == nil {
-				s.state = now // a person was faster, or another leader: decide anew
+				same := now.PlanHash == s.state.PlanHash
+				s.adopt(now) // a person was faster, or another leader: decide anew
 				seen.Lease = seen.Lease && now.Epoch == p.epoch
-				return
+				return same
 			}
 		}
 		p.Log.WarnContext(ctx, "an event cannot be recorded", "rollout", s.state.Name, "event", e.Kind, "err", err)
@@ -173,9 +176,10 @@ func (p pass) record(ctx context.Context, e *rollout.Event, seen *rollout.Seen) 
 	if e.Lowers(s.state.Phase) {
 		s.inMemory(e)
 		p.tell(ctx, e)
-		return
+		return true
 	}
 	seen.Journal, seen.Lease = false, false
+	return true
 }
 
 // tell logs an event.
