@@ -40,6 +40,9 @@ type Store struct {
 type server interface {
 	keeper
 	catalogue
+
+	// mayWrite tries to change a flag that is absent, beside one that was found.
+	mayWrite(ctx context.Context, absent flags.Key, beside found) error
 }
 
 // keeper keeps the share of a flag.
