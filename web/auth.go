@@ -2,12 +2,17 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
-	"sync"
+	"time"
+)
 
-	"golang.org/x/time/rate"
+// What an address may get wrong.
+const (
+	failuresPerSecond = 1
+	failuresAtOnce    = 20
 )
 
 // authenticate finds out who calls.
@@ -20,15 +25,19 @@ func (s *server) authenticate(ctx context.Context, c *call) error {
 		if err != nil {
 			s.Log.ErrorContext(ctx, "tokens not read anew; the last ones stay good", "err", err)
 		}
-		if ok {
+		switch {
+		case ok && !who.expired(time.Now()):
 			c.who = who
 			return nil
+		case ok:
+			detail = fmt.Sprintf("the token of %s expired at %s; an admin can make another", who.Name, who.Expires.Format(time.RFC3339))
+		default:
+			detail = "the token is not known here; it may have been taken away or replaced"
 		}
-		detail = "the token is not known here; it may have been replaced"
 	}
 	// Only who fails is limited: behind one address there may be a broken task
 	// and the person who wants to roll back.
-	if !s.failures.allow(c.r.RemoteAddr) {
+	if s.failures.take(host(c.r.RemoteAddr)) > 0 {
 		return &fault{
 			status: http.StatusTooManyRequests, code: TooManyFailures,
 			header: http.Header{"Retry-After": {"1"}},
@@ -42,36 +51,10 @@ func (s *server) authenticate(ctx context.Context, c *call) error {
 	}
 }
 
-// What an address may get wrong.
-const (
-	failuresPerSecond = 1
-	failuresAtOnce    = 20
-	addressesKept     = 1024
-)
-
-// failures limits how often an address may fail.
-type failures struct {
-	mu sync.Mutex
-	of map[string]*rate.Limiter
-}
-
-func newFailures() *failures { return &failures{of: make(map[string]*rate.Limiter)} }
-
-// allow counts a failure and reports whether it is within the limit.
-func (f *failures) allow(remote string) bool {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		host = remote
+// host is an address without its port.
+func host(remote string) string {
+	if host, _, err := net.SplitHostPort(remote); err == nil {
+		return host
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	limiter := f.of[host]
-	if limiter == nil {
-		if len(f.of) >= addressesKept {
-			clear(f.of) // forgiving everybody is better than growing without end
-		}
-		limiter = rate.NewLimiter(failuresPerSecond, failuresAtOnce)
-		f.of[host] = limiter
-	}
-	return limiter.Allow()
+	return remote
 }

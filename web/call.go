@@ -66,10 +66,11 @@ func (s *server) known(do handler) http.HandlerFunc {
 	})
 }
 
-// only answers whoever may do one thing.
+// only answers whoever may do one thing on what the path names.
 func (s *server) only(what action, do handler) http.HandlerFunc {
 	return s.known(func(ctx context.Context, c *call) (answer, error) {
-		if err := permit(may(c.who, what)); err != nil {
+		if err := s.admit(ctx, c, what); err != nil {
+			s.noteRefusal(ctx, c, what, err)
 			return answer{}, err
 		}
 		return do(ctx, c)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,10 +20,12 @@ type order struct {
 	Reason  string       `json:"reason"`
 	Expect  uint64       `json:"expect"`
 	To      []target     `json:"to"`
+	Person  string       `json:"person"`
+	Since   string       `json:"since"`
 	Request string       `json:"request"`
 }
 
-// target is where a rollback takes one lane.
+// target is a share of one lane.
 type target struct {
 	Lane  string `json:"lane"`
 	Share *int64 `json:"share"`
@@ -37,7 +40,7 @@ const (
 
 // command obeys an order.
 func (s *server) command(ctx context.Context, c *call) (answer, error) {
-	if err := permit(may(c.who, toRead)); err != nil { // who may not even look is told so first
+	if err := permit(may(c.who, toRead, anywhere)); err != nil { // who may not even look is told so first
 		return answer{}, err
 	}
 	if err := queries(c.r.URL.Query()); err != nil {
@@ -47,23 +50,38 @@ func (s *server) command(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	cmd, err := parseOrder(text)
+	cmd, err := parseOrder(text, time.Now())
 	if err != nil {
-		return answer{}, err
-	}
-	if err := permit(may(c.who, action(cmd.Verb))); err != nil {
 		return answer{}, err
 	}
 	if cmd, err = c.sign(cmd); err != nil {
 		return answer{}, err
 	}
-	ctx, cancel := lasting(ctx)
-	defer cancel()
-	state, err := s.Desk.Do(ctx, c.name(), cmd)
+	state, err := s.obey(ctx, c.who, c.name(), cmd)
 	if err != nil {
 		return answer{}, fmt.Errorf("%s %s: %w", cmd.Verb, c.name(), err)
 	}
 	return answer{body: state}, nil
+}
+
+// obey is what each surface does with a command of somebody: ask the policy, and
+// then the desk.
+func (s *server) obey(ctx context.Context, who Caller, name string, cmd rollout.Command) (rollout.State, error) {
+	if err := s.limits.take(who.Name, action(cmd.Verb)); err != nil {
+		return rollout.State{}, err
+	}
+	if err := s.mayOn(ctx, who, action(cmd.Verb), name); err != nil {
+		s.refused(ctx, who, name, cmd, err)
+		return rollout.State{}, err
+	}
+	ctx, cancel := lasting(ctx)
+	defer cancel()
+	if cmd.Verb == rollout.HandOver {
+		if err := s.offered(ctx, name, cmd); err != nil {
+			return rollout.State{}, err
+		}
+	}
+	return s.Desk.Do(ctx, name, cmd)
 }
 
 // lasting returns a context that outlives whoever asked: a rollback must not
@@ -93,42 +111,67 @@ func (c *call) sign(cmd rollout.Command) (rollout.Command, error) {
 	return cmd, nil
 }
 
-// verbs returns all verbs there are.
+// verbs returns the verbs that are for one rollout. Those that are for all have
+// routes of their own.
 func verbs() []rollout.Verb {
-	return []rollout.Verb{
-		rollout.Start, rollout.Advance, rollout.Approve, rollout.HoldIt, rollout.Resume, rollout.Rollback,
-		rollout.Retry, rollout.Withdraw, rollout.Complete, rollout.Acknowledge, rollout.HoldForAll,
-		rollout.ReleaseAll, rollout.Note,
-	}
+	return slices.DeleteFunc(rollout.Verbs(), func(v rollout.Verb) bool { return v == rollout.HoldForAll || v == rollout.ReleaseAll })
 }
 
 // parseOrder reads a command. Whether it can be obeyed is the desk's to say.
-func parseOrder(text []byte) (rollout.Command, error) {
+func parseOrder(text []byte, now time.Time) (rollout.Command, error) {
 	var o order
 	if err := forbidden(text); err != nil {
 		return rollout.Command{}, err
 	}
-	if err := strictly(text, &o, "verb", "reason", "expect", "to", "request", "lane", "share"); err != nil {
+	if err := strictly(text, &o, "verb", "reason", "expect", "to", "person", "since", "request", "lane", "share"); err != nil {
 		return rollout.Command{}, err
 	}
-	if !slices.Contains(verbs(), o.Verb) {
-		names := make([]string, 0, len(verbs()))
-		for _, verb := range verbs() {
-			names = append(names, string(verb))
-		}
-		return rollout.Command{}, bad("verb", string(o.Verb), "must be one of "+strings.Join(names, ", "))
+	cmd := rollout.Command{Verb: o.Verb, Reason: o.Reason, Expect: o.Expect, Person: o.Person, Request: o.Request}
+	if err := o.check(); err != nil {
+		return cmd, err
 	}
-	if err := sayable("reason", o.Reason, reasonLimit); err != nil {
-		return rollout.Command{}, err
+	var err error
+	if cmd.Since, err = o.since(now); err != nil {
+		return cmd, err
 	}
-	if o.Request != "" && !decentID(o.Request) {
-		return rollout.Command{}, bad("request", o.Request, "must be at most 128 letters, digits or any of . _ : -")
+	cmd.To, err = o.targets()
+	return cmd, err
+}
+
+// check refuses what cannot be meant.
+func (o *order) check() error {
+	switch {
+	case o.Verb == rollout.HoldForAll:
+		return bad("verb", string(o.Verb), "is for all rollouts at once: POST /api/v1/hold-all")
+	case o.Verb == rollout.ReleaseAll:
+		return bad("verb", string(o.Verb), "is for all rollouts at once: DELETE /api/v1/hold-all")
+	case !slices.Contains(verbs(), o.Verb):
+		return bad("verb", string(o.Verb), "must be one of "+joined(verbs(), "or"))
+	case o.Request != "" && !decentID(o.Request):
+		return bad("request", o.Request, "must be at most 128 letters, digits or any of . _ : -")
+	case o.Person != "" && o.Verb != rollout.HandOver:
+		return bad("person", o.Person, "is for handover only")
+	case o.Person != "" && checkName(o.Person) != "":
+		return bad("person", o.Person, checkName(o.Person))
 	}
-	to, err := o.targets()
-	if err != nil {
-		return rollout.Command{}, err
+	return sayable("reason", o.Reason, reasonLimit)
+}
+
+// since reads since when a flag that is taken over has had a share.
+func (o *order) since(now time.Time) (time.Time, error) {
+	if o.Since == "" {
+		return time.Time{}, nil
 	}
-	return rollout.Command{Verb: o.Verb, Reason: o.Reason, Expect: o.Expect, Request: o.Request, To: to}, nil
+	at, err := time.Parse(time.RFC3339, o.Since)
+	switch {
+	case o.Verb != rollout.Adopt:
+		return at, bad("since", o.Since, "is for adopt only")
+	case err != nil:
+		return at, bad("since", o.Since, "must be a time such as 2026-12-01T00:00:00Z")
+	case at.After(now):
+		return at, bad("since", o.Since, "must not lie in the future")
+	}
+	return at.UTC(), nil
 }
 
 // forbidden refuses what nobody may say of himself.
@@ -145,10 +188,15 @@ func forbidden(text []byte) error {
 	return nil
 }
 
-// targets returns where a rollback goes.
+// aimed are the verbs that may name shares.
+func aimed() []rollout.Verb {
+	return []rollout.Verb{rollout.Rollback, rollout.Adopt, rollout.Advance, rollout.Approve, rollout.Reject}
+}
+
+// targets returns the shares that a command names.
 func (o *order) targets() ([]rollout.LaneShare, error) {
-	if len(o.To) > 0 && o.Verb != rollout.Rollback {
-		return nil, bad("to", "", "is for rollback only; "+string(o.Verb)+" has no choice")
+	if len(o.To) > 0 && !slices.Contains(aimed(), o.Verb) {
+		return nil, bad("to", "", "is for "+joined(aimed(), "and")+" only; "+string(o.Verb)+" has no choice")
 	}
 	if len(o.To) > targetsLimit {
 		return nil, bad("to", fmt.Sprint(len(o.To)), fmt.Sprintf("must have at most %d lanes", targetsLimit))

@@ -6,9 +6,6 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// toDecide is what tasks do: ask what a flag says.
-const toDecide action = "decide"
-
 // decisionPaths are those of OFREP, and of the snapshots that Flipt's clients ask for.
 var decisionPaths = []string{
 	"/ofrep/*",
@@ -27,7 +24,7 @@ func (s *server) routeDecisions(r chi.Router) {
 			c := &call{w: w, r: r, id: requestID(r)}
 			err := s.authenticate(r.Context(), c)
 			if err == nil {
-				err = permit(may(c.who, toDecide))
+				err = s.admit(r.Context(), c, toDecide)
 			}
 			if err != nil {
 				s.send(r.Context(), c, answer{}, err)

@@ -34,6 +34,10 @@ func (s *server) plan(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, fmt.Errorf("reading the plan: %w", err)
 	}
+	if err := s.mayPlan(ctx, c.who, p); err != nil {
+		s.noteRefusal(ctx, c, toPlan, err)
+		return answer{}, err
+	}
 	if dry == "true" {
 		return answer{body: map[string]any{"rollout": p.Name, "plan_hash": p.Hash(), "plan": p}}, nil
 	}

@@ -19,20 +19,27 @@ type Options struct {
 	Version string
 	Log     *slog.Logger
 
+	Refusals *Refusals // records what people may not do; nil where only the log tells
+	Rates    Rates     // how often one token may ask
+
 	// Decisions serves the flags where they are kept by us; nil where Flipt does.
 	Decisions http.Handler
 }
 
 type server struct {
 	Options
-	failures *failures
+	failures *limiters // by address
+	limits   *limits   // by token
 	mux      *chi.Mux
 }
 
 // New returns the handler of the API. Whoever serves it sets the time limits of
 // reading and writing; the time that an answer may take is limited here.
 func New(o Options) http.Handler {
-	s := &server{Options: o, failures: newFailures(), mux: chi.NewRouter()}
+	s := &server{
+		Options: o, mux: chi.NewRouter(), limits: newLimits(o.Rates),
+		failures: newLimiters(Rate{}, Rate{PerSecond: failuresPerSecond, AtOnce: failuresAtOnce}),
+	}
 	r := s.mux
 	r.Use(middleware.GetHead)
 	r.NotFound(s.open(s.noRoute))
@@ -42,6 +49,7 @@ func New(o Options) http.Handler {
 	r.Route("/api/v1", func(r chi.Router) {
 		r.Get("/healthz", s.open(s.health))
 		r.Get("/version", s.only(toRead, s.version))
+		r.Get("/whoami", s.known(s.whoami))
 		r.Get("/rollouts", s.only(toRead, s.list))
 		r.Get("/rollouts/{name}", s.only(toRead, s.show))
 		r.Get("/rollouts/{name}/events", s.only(toRead, s.events))

@@ -38,7 +38,8 @@ func (d *desk) Do(ctx context.Context, name string, c rollout.Command) (rollout.
 }
 
 func (d *desk) Status(_ context.Context, name string) (rollout.Status, error) {
-	return rollout.Status{State: rollout.State{Name: name}}, d.err
+	p := &rollout.Plan{Name: name, Database: rollout.Database{Name: strings.TrimSuffix(name, "-db")}}
+	return rollout.Status{State: rollout.State{Name: name, Plan: p}}, d.err
 }
 
 // journal has events of one rollout.
@@ -194,7 +195,7 @@ var routes = []struct {
 	{"POST", "/api/v1/reports", goodReport, []Role{Reporter}, 204},
 	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"rollback"}`, []Role{Operator, Approver, Admin}, 200},
 	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"hold"}`, []Role{Operator, Approver, Admin}, 200},
-	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"hold-all"}`, []Role{Operator, Approver, Admin}, 200},
+	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"reject","reason":"x"}`, []Role{Operator, Approver, Admin}, 200},
 	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"note","reason":"x"}`, []Role{Operator, Approver, Admin}, 200},
 	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"approve"}`, []Role{Approver, Admin}, 200},
 	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"start"}`, []Role{Operator, Admin}, 200},
@@ -204,7 +205,9 @@ var routes = []struct {
 	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"withdraw"}`, []Role{Operator, Admin}, 200},
 	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"complete"}`, []Role{Operator, Admin}, 200},
 	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"acknowledge"}`, []Role{Operator, Admin}, 200},
-	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"release-all"}`, []Role{Operator, Admin}, 200},
+	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"adopt"}`, []Role{Operator, Admin}, 200},
+	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"handover","person":"the-operator"}`, []Role{Operator, Admin}, 200},
+	{"POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"accept"}`, []Role{Operator, Admin}, 200},
 }
 
 func TestEachRoleMayDoWhatItIsForAndNothingElse(t *testing.T) {
@@ -242,7 +245,7 @@ func TestEveryVerbHasSomebodyWhoMay(t *testing.T) {
 			t.Errorf("nobody may %s", verb)
 		}
 	}
-	if ok, why := may(Caller{Name: "x", Role: Admin}, "promote"); ok || why != "nobody may promote" {
+	if ok, why := may(Caller{Name: "x", Grants: []Grant{{Role: Admin}}}, "promote", anywhere); ok || why != "nobody may promote" {
 		t.Errorf("may(promote) = %v, %q", ok, why)
 	}
 }

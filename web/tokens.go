@@ -3,6 +3,7 @@ package web
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"sync"
@@ -21,7 +22,7 @@ type Tokens struct {
 	broken string      // what is wrong with it, once that was said
 }
 
-// known is a token that is good.
+// known is a token of the file.
 type known struct {
 	caller Caller
 	sum    [sha256.Size]byte
@@ -36,8 +37,8 @@ func LoadTokens(path string) (*Tokens, error) {
 	return t, nil
 }
 
-// find returns whose token it is. The error, of reading the file anew, is
-// returned once; it does not stand against the answer.
+// find returns whose token it is, also when it has expired. The error, of reading
+// the file anew, is returned once; it does not stand against the answer.
 func (t *Tokens) find(plain string) (Caller, bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -51,6 +52,20 @@ func (t *Tokens) find(plain string) (Caller, bool, error) {
 		}
 	}
 	return found, ok, err
+}
+
+// people returns whoever has a token that is good, but tasks.
+func (t *Tokens) people() []Caller {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now := time.Now()
+	var list []Caller
+	for _, k := range t.known {
+		if k.caller.person() && !k.caller.expired(now) {
+			list = append(list, k.caller)
+		}
+	}
+	return list
 }
 
 // follow reads the file if it has changed.
@@ -67,11 +82,15 @@ func (t *Tokens) follow() error {
 		return t.fault(fmt.Errorf("reading tokens: %w", err))
 	}
 	t.seen = info
-	next, err := parseTokens(text)
+	entries, err := parseEntries(text)
 	if err != nil {
 		return t.fault(fmt.Errorf("reading tokens from %s: %w", t.path, err))
 	}
-	t.known, t.broken = next, ""
+	t.known, t.broken = make([]known, len(entries)), ""
+	for i := range entries {
+		sum, _ := hex.DecodeString(entries[i].SHA256) // parsed, so it is one
+		t.known[i] = known{caller: entries[i].caller(), sum: [sha256.Size]byte(sum)}
+	}
 	return nil
 }
 

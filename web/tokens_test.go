@@ -1,10 +1,18 @@
 package web
 
 import (
+	"errors"
+	"fmt"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
 )
 
 func TestTokensAreGivenAndTakenWithoutARestart(t *testing.T) {
@@ -86,18 +94,35 @@ func TestTheFileHasNoTokenAndOnlyItsOwnerReadsIt(t *testing.T) {
 
 func TestABadFileOfTokensIsRefusedWithItsReason(t *testing.T) {
 	const sum = `"sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`
+	other := `"sha256":"` + strings.Repeat("0", 64) + `"`
+	one := func(rest string) string { return `{"tokens":[{` + sum + `,` + rest + `}]}` }
 	for text, want := range map[string]string{
-		``:                "parsing JSON",
-		`{"tokens":[]} x`: "something follows",
-		`{"token":[]}`:    `unknown field "token"`,
-		`{"tokens":[{` + sum + `,"role":"admin"}]}`:                                                                                    `tokens[0]: name ""`,
-		`{"tokens":[{` + sum + `,"role":"admin","name":"controller"}]}`:                                                                `name "controller"`,
-		`{"tokens":[{` + sum + `,"role":"root","name":"a"}]}`:                                                                          `role "root": must be viewer, operator, approver, admin or reporter`,
-		`{"tokens":[{` + sum + `,"role":"reporter","name":"a"}]}`:                                                                      `service "": must be set for a reporter`,
-		`{"tokens":[{` + sum + `,"role":"admin","name":"a","service":"s"}]}`:                                                           `service "s": must be set for a reporter, and for nobody else`,
-		`{"tokens":[{"sha256":"abc","role":"admin","name":"a"}]}`:                                                                      "sha256: must be 64 hex digits",
-		`{"tokens":[{` + sum + `,"role":"admin","name":"a"},{` + sum + `,"role":"admin","name":"b"}]}`:                                 "sha256: is that of another token",
-		`{"tokens":[{` + sum + `,"role":"admin","name":"a"},{"sha256":"` + strings.Repeat("0", 64) + `","role":"viewer","name":"a"}]}`: `name "a": is taken`,
+		``:                                 "parsing JSON",
+		`{"tokens":[]} x`:                  "something follows",
+		`{"token":[]}`:                     `unknown field "token"`,
+		one(`"grants":[{"role":"admin"}]`): `tokens[0]: name "": must be 1 to 100 letters`,
+		one(`"grants":[{"role":"admin"}],"name":"controller"`):                                            `name "controller"`,
+		one(`"grants":[{"role":"admin"}],"name":"an n"`):                                                  `name "an n": must be 1 to 100 letters, digits or any of`,
+		one(`"grants":[{"role":"admin"}],"name":"` + strings.Repeat("x", 101) + `"`):                      "must be 1 to 100 letters",
+		one(`"grants":[{"role":"root"}],"name":"a"`):                                                      `grants[0].role "root": must be viewer, operator, approver, admin or reporter`,
+		one(`"grants":[{"role":"viewer"},{"role":"viewer","databases":["x"]}],"name":"a"`):                `grants[1].role "viewer": is there twice`,
+		one(`"grants":[],"name":"a"`):                                                                     "grants: there must be one at least",
+		one(`"name":"a"`):                                                                                 "grants: there must be one at least",
+		one(`"grants":[{"role":"admin","database":["x"]}],"name":"a"`):                                    `tokens[0]: json: unknown field "database"`,
+		one(`"grants":[{"role":"operator","databases":[]}],"name":"a"`):                                   "grants[0].databases: must name one at least; leave it out for all",
+		one(`"grants":[{"role":"operator","databases":["*"]}],"name":"a"`):                                `grants[0].databases[0] "*": must be the name of a database; leave databases out for all`,
+		one(`"grants":[{"role":"operator","databases":["x","x"]}],"name":"a"`):                            `grants[0].databases[1] "x": is there twice`,
+		one(`"grants":[{"role":"reporter"}],"name":"a"`):                                                  `service "": must be set for a reporter`,
+		one(`"grants":[{"role":"reporter"},{"role":"viewer"}],"name":"a","service":"s"`):                  `grants[0].role "reporter": must stand alone`,
+		one(`"grants":[{"role":"reporter","databases":["x"]}],"name":"a","service":"s"`):                  "grants[0].databases: a reporter has a service, and no databases",
+		one(`"grants":[{"role":"admin"}],"name":"a","service":"s"`):                                       `service "s": must be set for a reporter, and for nobody else`,
+		one(`"grants":[{"role":"admin"}],"name":"a","expires":"soon"`):                                    `expires "soon": must be a time such as 2026-12-01T00:00:00Z`,
+		one(`"grants":[{"role":"admin"}],"name":"a","expires":""`):                                        `expires "": must be a time`,
+		one(`"role":"admin","grants":[{"role":"admin"}],"name":"a"`):                                      `role "admin": is short for one grant`,
+		one(`"role":"root","name":"a"`):                                                                   `grants[0].role "root"`,
+		`{"tokens":[{"sha256":"abc","role":"admin","name":"a"}]}`:                                         "sha256: must be 64 hex digits",
+		`{"tokens":[{` + sum + `,"role":"admin","name":"a"},{` + sum + `,"role":"admin","name":"b"}]}`:    "tokens[1]: sha256: is that of another token",
+		`{"tokens":[{` + sum + `,"role":"admin","name":"a"},{` + other + `,"role":"viewer","name":"a"}]}`: `tokens[1]: name "a": is taken`,
 	} {
 		path := filepath.Join(t.TempDir(), "tokens.json")
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -115,6 +140,68 @@ func TestABadFileOfTokensIsRefusedWithItsReason(t *testing.T) {
 	}
 }
 
+func TestARoleIsShortForOneGrantOnAllDatabases(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tokens.json")
+	_, entry := NewToken("ann", Operator, "")
+	if err := os.WriteFile(path, []byte(`{"tokens":[{"name":"ann","role":"operator","sha256":"`+entry.SHA256+`"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadTokens(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]Entry{entry}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestATokenIsGoodUntilItExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		plain, entry := NewToken("ann", Viewer, "")
+		entry.Expires = time.Now().Add(time.Hour).UTC()
+		if err := SaveTokens(h.path, []Entry{entry}); err != nil {
+			t.Fatal(err)
+		}
+		look := func() *httptest.ResponseRecorder {
+			return h.ask("", "GET", "/api/v1/rollouts", "", "Authorization", "Bearer "+plain)
+		}
+		time.Sleep(time.Hour - time.Second)
+		if w := look(); w.Code != 200 {
+			t.Errorf("a second before: %d", w.Code)
+		}
+		time.Sleep(time.Second)
+		if p := problemOf(t, look()); p.Status != 401 || !strings.Contains(p.Detail, "the token of ann expired at 2000-01-01T01:00:00Z") {
+			t.Errorf("then: %d %s", p.Status, p.Detail)
+		}
+	})
+}
+
+func TestTwoWhoChangeTheTokensAtOnceLoseNothing(t *testing.T) {
+	h := newHouse(t)
+	var group errgroup.Group
+	for n := range 20 {
+		group.Go(func() error {
+			_, entry := NewToken(fmt.Sprintf("ann-%d", n), Viewer, "")
+			return EditTokens(h.path, func(list []Entry) ([]Entry, error) { return append(list, entry), nil })
+		})
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := ReadTokens(h.path)
+	if err != nil || len(entries) != len(roles())+20 {
+		t.Errorf("%d tokens, %v", len(entries), err)
+	}
+	stop := errors.New("stop")
+	if err := EditTokens(h.path, func([]Entry) ([]Entry, error) { return nil, stop }); !errors.Is(err, stop) {
+		t.Errorf("an error of the change is %v", err)
+	}
+	if again, err := ReadTokens(h.path); err != nil || !cmp.Equal(entries, again) {
+		t.Errorf("a change that failed left %v, %v", again, err)
+	}
+}
+
 func TestWhoGuessesIsSlowedDownButNobodyBesideHim(t *testing.T) {
 	h := newHouse(t)
 	last := 0
@@ -127,15 +214,5 @@ func TestWhoGuessesIsSlowedDownButNobodyBesideHim(t *testing.T) {
 	}
 	if w := h.ask(Operator, "POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"rollback"}`); w.Code != 200 {
 		t.Errorf("a rollback from the same address got %d", w.Code)
-	}
-}
-
-func TestFailuresAreNotKeptWithoutEnd(t *testing.T) {
-	f := newFailures()
-	for i := range 3 * addressesKept {
-		f.allow("10.0." + string(rune('a'+i%26)) + strings.Repeat("x", i/26))
-	}
-	if len(f.of) > addressesKept {
-		t.Errorf("keeps %d addresses", len(f.of))
 	}
 }

@@ -27,7 +27,7 @@ func openTokens(ctx context.Context, o options, log *slog.Logger) (*web.Tokens, 
 		if err := web.SaveTokens(o.Tokens, []web.Entry{entry}); err != nil {
 			return nil, err
 		}
-		log.InfoContext(ctx, "made the first token", "role", entry.Role, "file", path)
+		log.InfoContext(ctx, "made the first token", "role", web.Admin, "file", path)
 	}
 	return web.LoadTokens(o.Tokens)
 }

@@ -1,0 +1,57 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/google/renameio/v2"
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// SaveTokens writes a file of tokens in one piece, readable by its owner only.
+// Where others may write it too, use [EditTokens].
+func SaveTokens(path string, entries []Entry) error {
+	text, err := json.MarshalIndent(map[string][]Entry{"tokens": entries}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("writing tokens: %w", err)
+	}
+	if _, err := parseEntries(text); err != nil {
+		return fmt.Errorf("writing tokens to %s: %w", path, err)
+	}
+	if err := renameio.WriteFile(path, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("writing tokens to %s: %w", path, err)
+	}
+	return nil
+}
+
+// ReadTokens reads the entries of a file of tokens.
+func ReadTokens(path string) ([]Entry, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading tokens: %w", err)
+	}
+	entries, err := parseEntries(text)
+	if err != nil {
+		return nil, fmt.Errorf("reading tokens from %s: %w", path, err)
+	}
+	return entries, nil
+}
+
+// EditTokens changes a file of tokens while nobody else does, in this process or
+// another. An error of change leaves the file as it is.
+func EditTokens(path string, change func([]Entry) ([]Entry, error)) (err error) {
+	unlock, err := lockedfile.MutexAt(path + ".lock").Lock()
+	if err != nil {
+		return fmt.Errorf("locking tokens: %w", err)
+	}
+	defer unlock()
+	entries, err := ReadTokens(path)
+	if err != nil {
+		return err
+	}
+	if entries, err = change(entries); err != nil {
+		return err
+	}
+	return SaveTokens(path, entries)
+}
