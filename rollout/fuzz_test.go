@@ -33,6 +33,7 @@ var eventKinds = []rollout.Kind{
 	rollout.Settled, rollout.Rebaked, rollout.Baked, rollout.Awaited, rollout.Advanced, rollout.Approved, rollout.Voided, rollout.HeldOn,
 	rollout.Released, rollout.Resumed, rollout.Adopted, rollout.Restored, rollout.Lowered, rollout.Late, rollout.Proven, rollout.BecameStuck,
 	rollout.Acknowledged, rollout.SoakBegan, rollout.SoakEnded, rollout.Done, rollout.GivenUp, rollout.Retried, rollout.Refused, rollout.Noted,
+	rollout.TakenOver, rollout.Sealed, rollout.Proposed, rollout.Amended, rollout.Rejected, rollout.Offered, rollout.HandedOver,
 	"of a later version",
 }
 
@@ -50,7 +51,7 @@ func (t *tape) event(seq uint64, at time.Time, plan *rollout.Plan, hash string) 
 		Lane: lane(), From: pick(t, shares...), To: pick(t, shares...), Revision: pick(t, revisions...), Stamp: int64(t.next(5)),
 		Epoch: int64(t.next(3)), Base: uint64(t.next(4)), Again: t.yes(),
 	}
-	if e.Kind == rollout.Planned && t.yes() {
+	if (e.Kind == rollout.Planned || e.Kind == rollout.Proposed || e.Kind == rollout.Amended) && t.yes() {
 		e.Plan = plan
 	}
 	for range t.next(4) {

@@ -151,6 +151,9 @@ func (p *play) record(e rollout.Event) {
 	e.Place = int64(e.Seq)
 	p.journal = rollout.Apply(p.journal, &e)
 	p.events = append(p.events, e)
+	if e.Kind == rollout.Amended {
+		p.plan = e.Plan
+	}
 	if l := slices.IndexFunc(p.plan.Lanes, func(l rollout.LanePlan) bool { return l.Name == e.Lane }); l >= 0 && e.Revision != "" && e.Kind != rollout.Raised {
 		if now := p.store[l]; e.Revision != now.Revision || e.Stamp != now.Stamp.Seq {
 			p.t.Errorf("what is on record is not what the flag bears, %+v: %s", now, told(&e))

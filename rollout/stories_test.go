@@ -70,7 +70,7 @@ func (p *play) tell(line string) {
 	}
 	name, why, _ := strings.Cut(line, " because ")
 	switch {
-	case p.person(strings.Fields(name), why), p.process(line), p.machine(words), p.wire(line, words), p.crowd(words):
+	case p.person(strings.Fields(name), why), p.amend(strings.Fields(name), why), p.process(line), p.machine(words), p.wire(line, words), p.crowd(words):
 	default:
 		p.t.Fatalf("a line that says nothing: %q", line)
 	}

@@ -170,17 +170,17 @@ func written(p *rollout.Plan) planText {
 		Database: inline[databaseText]{databaseText(p.Database)},
 		Source:   inline[endpointText]{endpointText(p.Source)},
 		Target:   inline[endpointText]{endpointText(p.Target)},
-		Soak:     inline[soakText]{soakText{For: formatSpan(p.Soak.For), Contains: p.Soak.Contains}},
-		Guard:    inline[guardText]{guardText{formatSpan(p.Guard.Every)}},
+		Soak:     inline[soakText]{soakText{For: rollout.FormatSpan(p.Soak.For), Contains: p.Soak.Contains}},
+		Guard:    inline[guardText]{guardText{rollout.FormatSpan(p.Guard.Every)}},
 		OnRaise:  p.OnRaise,
 		Converge: inline[convergeText]{convergeText{
-			Within:       formatSpan(p.Converge.Within),
+			Within:       rollout.FormatSpan(p.Converge.Within),
 			MinReporting: fmt.Sprintf("%d%%", p.Converge.MinReporting),
-			Interval:     formatSpan(p.Converge.Interval),
+			Interval:     rollout.FormatSpan(p.Converge.Interval),
 		}},
-		Patience: formatSpan(p.Patience),
-		Grace:    formatSpan(p.Grace),
-		Recovery: formatSpan(p.Recovery),
+		Patience: rollout.FormatSpan(p.Patience),
+		Grace:    rollout.FormatSpan(p.Grace),
+		Recovery: rollout.FormatSpan(p.Recovery),
 		Windows:  make(map[string]inline[windowText], len(p.Windows)),
 	}
 	for _, service := range p.Services {
@@ -201,10 +201,10 @@ func written(p *rollout.Plan) planText {
 func writtenService(s rollout.Service) serviceText {
 	text := serviceText{Name: s.Name, Tasks: s.Tasks, PoolMax: s.PoolMax}
 	if s.SocketTimeout != 0 {
-		text.SocketTimeout = formatSpan(s.SocketTimeout)
+		text.SocketTimeout = rollout.FormatSpan(s.SocketTimeout)
 	}
 	if s.PoolLifetime != 0 {
-		text.PoolLifetime = formatSpan(s.PoolLifetime)
+		text.PoolLifetime = rollout.FormatSpan(s.PoolLifetime)
 	}
 	return text
 }
@@ -218,7 +218,7 @@ func writtenLane(lane rollout.LanePlan) laneText {
 	}
 	for _, s := range lane.Stages {
 		stage := stageText{
-			Share: s.Share.String(), Bake: formatSpan(s.Bake), MinTasks: s.MinTasks,
+			Share: s.Share.String(), Bake: rollout.FormatSpan(s.Bake), MinTasks: s.MinTasks,
 			Contains: s.Contains, Approvals: s.Approvals,
 		}
 		if s.Manual {
@@ -249,7 +249,7 @@ func writtenGate(g *gates.Gate) gateText {
 		Source: g.Source,
 		Metric: inline[metricText]{metricText{
 			Account: m.Account, Region: m.Region, Namespace: m.Namespace, Name: m.Name, Dimensions: m.Dimensions,
-			Stat: m.Stat, Period: formatSpan(m.Period), Unit: m.Unit, Per: m.Per, Lane: m.Lane, Target: m.Target,
+			Stat: m.Stat, Period: rollout.FormatSpan(m.Period), Unit: m.Unit, Per: m.Per, Lane: m.Lane, Target: m.Target,
 		}},
 		Limit: inline[limitText]{limitText{
 			Above: formatEdge(g.Limit.Above, m.Unit),
@@ -260,6 +260,6 @@ func writtenGate(g *gates.Gate) gateText {
 		OnBreach: g.OnBreach,
 		Scope:    g.Scope,
 		Lanes:    g.Lanes,
-		Delay:    formatSpan(g.Delay),
+		Delay:    rollout.FormatSpan(g.Delay),
 	}
 }

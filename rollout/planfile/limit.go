@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/seed-c8cbbb61/cutover/gates"
+	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
 // unit is what a metric can be in. Limits in another unit of the same quantity
@@ -167,6 +168,5 @@ func formatEdge(edge *float64, unitName string) *yaml.Node {
 	if edge == nil {
 		return nil
 	}
-	u, _ := unitNamed(unitName)
-	return &yaml.Node{Kind: yaml.ScalarNode, Value: strconv.FormatFloat(*edge, 'f', -1, 64) + u.suffix}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: rollout.FormatLimit(*edge, unitName)}
 }

@@ -1,7 +1,6 @@
 package planfile
 
 import (
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -30,12 +29,4 @@ func parseSpan(text string) (time.Duration, bool) {
 	}
 	d, err := time.ParseDuration(text)
 	return total + d, err == nil && total+d >= 0
-}
-
-// formatSpan writes a duration as a person would.
-func formatSpan(d time.Duration) string {
-	if d >= 2*day && d%day == 0 {
-		return fmt.Sprintf("%dd", d/day)
-	}
-	return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(d.String())
 }
