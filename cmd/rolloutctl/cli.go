@@ -3,69 +3,96 @@ package main
 import (
 	"context"
 	"errors"
-	"io"
+	"fmt"
 	"os"
+	"reflect"
 	"runtime/debug"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
-// cli is the command line.
+// cli is the command line. The group of a command is where --help and
+// docs/rolloutctl.md put it, and groups has their order; asks is how it is
+// confirmed, if at all.
 type cli struct {
 	Options
 
-	List   listCmd   `cmd:"" help:"All rollouts; those that need a person first."`
-	Status statusCmd `cmd:"" help:"One rollout: what is, why, what it waits for, what a rollback would do."`
-	Events eventsCmd `cmd:"" help:"What came to pass, oldest first."`
+	List   listCmd   `cmd:"" group:"Look" help:"All rollouts; those that need a person first."`
+	Status statusCmd `cmd:"" group:"Look" help:"One rollout: what is, why, what it waits for, what a rollback would do."`
+	Events eventsCmd `cmd:"" group:"Look" help:"What came to pass, oldest first."`
+
+	Start    startCmd   `cmd:"" asks:"a y, or --yes" group:"Move forward" help:"Begin: preflight, then the first stage."`
+	Advance  advanceCmd `cmd:"" asks:"a y, or --yes; where writes move for the first time, the name, or --confirm NAME" group:"Move forward" help:"Give the go for the next stage; skips no stage, no bake and no gate."`
+	Approve  stepCmd    `cmd:"" asks:"a y, or --yes; where writes move for the first time, the name, or --confirm NAME" group:"Move forward" help:"Approve what waits for it: the next step, the completion or an amendment."`
+	Resume   resumeCmd  `cmd:"" asks:"a y, or --yes" group:"Move forward" help:"End the holds that wait for a person; shares stay, the bake begins anew."`
+	Retry    startCmd   `cmd:"" asks:"the name, or --confirm NAME" group:"Move forward" help:"A new attempt after a rollback."`
+	Complete verbCmd    `cmd:"" asks:"the name, or --confirm NAME" group:"Move forward" help:"End a soaked rollout: the old path may go, and there is no way back."`
+
+	Hold        holdCmd     `cmd:"" group:"Stop and go back" help:"Keep shares where they are; automatic rollback stays on."`
+	Rollback    rollbackCmd `cmd:"" asks:"on a terminal only, where Enter means yes" group:"Stop and go back" help:"Take shares down: all lanes to 0%, or some with --to. Needs no approval, no gate and no reason."`
+	Acknowledge verbCmd     `cmd:"" asks:"a y, or --yes" group:"Stop and go back" help:"Take over a stuck rollback: you have made sure of it yourself."`
+	Withdraw    verbCmd     `cmd:"" asks:"the name, or --confirm NAME; nothing while it is a draft" group:"Stop and go back" help:"Give up a rollout that is at 0%."`
 
 	Plan struct {
 		Validate planValidateCmd `cmd:"" help:"Check plan files, offline."`
 		Apply    planApplyCmd    `cmd:"" help:"Store a plan file as a new version; nothing starts."`
-	} `cmd:"" help:"Plan files."`
-
-	Start    verbCmd `cmd:"" help:"Begin: preflight, then the first stage."`
-	Advance  verbCmd `cmd:"" help:"Give the go for the next stage; skips no bake and no gate."`
-	Approve  verbCmd `cmd:"" help:"Approve the next step on the evidence that is there."`
-	Resume   verbCmd `cmd:"" help:"End the holds that wait for a person; shares stay, the bake begins anew."`
-	Retry    verbCmd `cmd:"" help:"A new attempt after a rollback."`
-	Complete verbCmd `cmd:"" help:"End a soaked rollout: the old path may go."`
-
-	Hold        verbCmd     `cmd:"" help:"Keep shares where they are; automatic rollback stays on."`
-	Rollback    rollbackCmd `cmd:"" help:"Take shares down: all lanes to 0%, or some with --to. Asks nothing."`
-	Withdraw    verbCmd     `cmd:"" help:"Give up a rollout that is at 0%."`
-	Acknowledge verbCmd     `cmd:"" help:"Take over a stuck rollback: you have made sure of it yourself."`
-	Note        noteCmd     `cmd:"" help:"Put a remark into the journal."`
-
+	} `cmd:"" group:"Prepare" help:"Plan files."`
 	Gate struct {
 		Test gateTestCmd `cmd:"" help:"Replay a file of gate scenarios, offline."`
-	} `cmd:"" help:"Gates."`
-	Version versionCmd `cmd:"" help:"The versions of this program and of the server."`
+	} `cmd:"" group:"Prepare" help:"Gates."`
+
+	Reject stepCmd `cmd:"" group:"People" help:"Say no to what waits for approval, with a reason; the rollout is held."`
+	Accept verbCmd `cmd:"" group:"People" help:"Take a rollout that was offered to you."`
+	Note   noteCmd `cmd:"" group:"People" help:"Put a remark into the journal."`
+
+	Version versionCmd `cmd:"" group:"Setup" help:"The versions of this program and of the server."`
 }
 
-const description = `Move a database's traffic from one endpoint to another, stage by stage.
+// groups are the groups of commands, in their order.
+func groups() []string {
+	return []string{"Look", "Move forward", "Stop and go back", "Prepare", "People", "Wait", "Setup"}
+}
 
-Exit codes: 0 done, 1 error, 2 wrong use, 3 refused, 4 not found, 5 no answer from the server,
-6 a gate scenario differs, 7 invalid plan, 8 not signed in or not allowed, 9 rolled back (status -w).`
+// offline is a command that asks no server: it needs no URL and no token.
+type offline interface{ offline() }
 
-// run does what the arguments say and returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	var c cli
-	parser, err := kong.New(&c,
-		kong.Name("rolloutctl"), kong.Description(description),
-		kong.Writers(stdout, stderr), kong.Exit(os.Exit),
+func description() string {
+	var b strings.Builder
+	b.WriteString("Move a database's traffic from one endpoint to another, stage by stage.\n\nExit codes:")
+	for _, e := range exits() {
+		fmt.Fprintf(&b, "\n%4d  %s", e.code, e.means)
+	}
+	return b.String()
+}
+
+// newParser reads command lines into a cli.
+func newParser(c *cli, to streams) *kong.Kong {
+	parser, err := kong.New(c,
+		kong.Name("rolloutctl"), kong.Description(description()),
+		kong.Writers(to.out, to.err), kong.Exit(os.Exit),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
 	)
 	if err != nil {
 		panic("the grammar of the command line is wrong: " + err.Error()) // every test would show it
 	}
-	parsed, err := parser.Parse(args)
+	return parser
+}
+
+// run does what the arguments say and returns the exit code.
+func run(ctx context.Context, args []string, to streams) int {
+	var c cli
+	parsed, err := newParser(&c, to).Parse(args)
 	if err != nil {
-		s, _ := newSession(c.Options, stdout, stderr) // of which only the output is used
+		s, _ := newSession(c.Options, args, to) // of which only the output is used
 		return fail(ctx, s, misuse(err))
 	}
-	s, err := newSession(c.Options, stdout, stderr)
+	s, err := newSession(c.Options, args, to)
+	if err == nil && !isOffline(parsed) {
+		err = s.connect()
+	}
 	if err == nil {
 		parsed.BindTo(ctx, (*context.Context)(nil))
 		err = parsed.Run(s, parsed)
@@ -74,6 +101,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return fail(ctx, s, err)
 	}
 	return exitDone
+}
+
+func isOffline(k *kong.Context) bool {
+	_, is := reflect.TypeAssert[offline](k.Selected().Target.Addr())
+	return is
 }
 
 // misuse explains a command line that cannot be understood.
@@ -122,32 +154,5 @@ type verbCmd struct {
 
 // Run gives the command.
 func (c *verbCmd) Run(ctx context.Context, s *session, k *kong.Context) error {
-	return s.do(ctx, c.Name, rollout.Verb(k.Selected().Name), nil)
-}
-
-type rollbackCmd struct {
-	Name string      `arg:"" help:"Name of the rollout."`
-	To   []laneShare `placeholder:"LANE:SHARE" help:"Take only these lanes down, such as writes:0; may be repeated."`
-}
-
-// Run gives the command.
-func (c *rollbackCmd) Run(ctx context.Context, s *session) error {
-	var to []rollout.LaneShare
-	for _, t := range c.To {
-		to = append(to, rollout.LaneShare(t))
-	}
-	return s.do(ctx, c.Name, rollout.Rollback, to)
-}
-
-type noteCmd struct {
-	Name string `arg:"" help:"Name of the rollout."`
-	Text string `arg:"" optional:"" help:"The remark; or give it with --reason."`
-}
-
-// Run gives the command.
-func (c *noteCmd) Run(ctx context.Context, s *session) error {
-	if c.Text != "" {
-		s.Reason = c.Text
-	}
-	return s.do(ctx, c.Name, rollout.Note, nil)
+	return s.do(ctx, c.Name, rollout.Command{Verb: rollout.Verb(k.Selected().Name)})
 }

@@ -2,8 +2,49 @@ package main
 
 import (
 	"fmt"
+	"net/http"
+	"sync"
 	"time"
 )
+
+// clock tells the server's time, by the date of its last answer.
+type clock struct {
+	mu    sync.Mutex
+	date  time.Time // of the answer; zero before the first
+	heard time.Time // when it came, by our own clock
+}
+
+// now returns the server's time, or ours while it has not answered.
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.date.IsZero() {
+		return time.Now()
+	}
+	return c.date.Add(time.Since(c.heard))
+}
+
+// listen reads the date of each answer.
+func (c *clock) listen(next http.RoundTripper) http.RoundTripper { return &listening{c, next} }
+
+type listening struct {
+	clock *clock
+	next  http.RoundTripper
+}
+
+// RoundTrip asks, and notes the date of the answer.
+func (l *listening) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := l.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		l.clock.mu.Lock()
+		l.clock.date, l.clock.heard = date, time.Now()
+		l.clock.mu.Unlock()
+	}
+	return resp, nil
+}
 
 // moment writes a time with its zone; the date is left out today.
 func moment(t, now time.Time, zone *time.Location) string {

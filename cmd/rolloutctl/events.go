@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/seed-c8cbbb61/cutover/flags"
 	"github.com/seed-c8cbbb61/cutover/rollout"
@@ -37,7 +36,7 @@ func (c *eventsCmd) Run(ctx context.Context, s *session) error {
 		s.print(fmt.Sprintf("no events after %d", c.After))
 		return nil
 	}
-	now := time.Now()
+	now := s.now()
 	rows := [][]string{{" #", "TIME", "BY", "EVENT", "WHAT"}}
 	for i := range all {
 		e := &all[i]
@@ -51,8 +50,8 @@ func (c *eventsCmd) Run(ctx context.Context, s *session) error {
 	return nil
 }
 
-// outcome says what a preflight came to, and each check that failed.
-func outcome(r *rollout.Report) string {
+// findings says what a preflight came to, and each check that failed.
+func findings(r *rollout.Report) string {
 	failed := []string{}
 	for _, c := range r.Checks {
 		if c.Result == rollout.CheckFail {
@@ -73,7 +72,7 @@ func (s *session) what(e *rollout.Event) string {
 		add("%s %v %s %v", e.Lane, e.From, s.screen.arrow, e.To)
 	}
 	if e.Report != nil {
-		add("%s", outcome(e.Report))
+		add("%s", findings(e.Report))
 	} else {
 		for _, t := range e.Targets {
 			add("%s %s %v", t.Lane, s.screen.arrow, t.Share)

@@ -6,80 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
 	"github.com/seed-c8cbbb61/cutover/web/client"
 )
 
-// The exit codes; docs/rolloutctl.md tells them to people.
-const (
-	exitDone        = 0
-	exitError       = 1
-	exitUsage       = 2
-	exitRefused     = 3
-	exitNotFound    = 4
-	exitNoAnswer    = 5
-	exitDiffers     = 6
-	exitInvalid     = 7
-	exitNotAllowed  = 8
-	exitRolledBack  = 9
-	exitInterrupted = 130
-)
-
-// usageError is a command line that makes no sense.
-type usageError struct {
-	text string
-	next string // what to try
-}
-
-func (u usageError) Error() string { return u.text }
-
-// ended is an outcome that has been told already and is no error.
-type ended int
-
-func (e ended) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
-
-// exitCode returns the exit code of an error.
-func exitCode(err error) int {
-	if end, ok := errors.AsType[ended](err); ok {
-		return int(end)
-	}
-	if _, ok := errors.AsType[usageError](err); ok {
-		return exitUsage
-	}
-	if _, ok := errors.AsType[rollout.Invalid](err); ok {
-		return exitInvalid
-	}
-	if _, ok := errors.AsType[*client.Unreachable](err); ok {
-		return exitNoAnswer
-	}
-	if problem, ok := errors.AsType[*client.Problem](err); ok {
-		return problemCode(problem)
-	}
-	return exitError
-}
-
-func problemCode(p *client.Problem) int {
-	switch p.Status {
-	case http.StatusConflict:
-		return exitRefused
-	case http.StatusNotFound:
-		return exitNotFound
-	case http.StatusUnprocessableEntity:
-		return exitInvalid
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		return exitNotAllowed
-	case http.StatusGatewayTimeout, http.StatusBadGateway, http.StatusServiceUnavailable:
-		return exitNoAnswer
-	case http.StatusBadRequest:
-		return exitUsage
-	default:
-		return exitError
-	}
-}
-
-// fail says what went wrong, what is now, and what to do next.
+// fail says what went wrong, what is now, and what to do next; it returns the
+// exit code.
 func fail(ctx context.Context, s *session, err error) int {
 	code := exitCode(err)
 	if _, ok := errors.AsType[ended](err); ok {
@@ -91,7 +26,7 @@ func fail(ctx context.Context, s *session, err error) int {
 	}
 	lines := errorLines(err)
 	lines = append(lines, s.situation(ctx, err)...)
-	s.errors.print(s.stderr, append(lines, s.remedy(err)...))
+	s.errors.print(s.err, append(lines, s.remedy(err)...))
 	return code
 }
 
@@ -110,6 +45,12 @@ func errorLines(err error) []string {
 	if invalid, ok := errors.AsType[rollout.Invalid](err); ok {
 		head, _, _ := strings.Cut(err.Error(), "\n")
 		return problems(strings.TrimSuffix(head, ":")+": ", invalid)
+	}
+	if out, ok := errors.AsType[failure](err); ok {
+		return append([]string{"error: " + out.text}, out.lines...)
+	}
+	if usage, ok := errors.AsType[usageError](err); ok && usage.hint != "" {
+		return []string{"error: " + err.Error(), "  " + usage.hint}
 	}
 	return []string{"error: " + err.Error()}
 }
@@ -130,29 +71,52 @@ func (s *session) situation(ctx context.Context, err error) []string {
 		return nil
 	}
 	switch problem.Code {
-	case "refused", "conflict":
+	case "refused", "locked", "conflict":
+		lines := s.changes(problem.Changed)
+		if s.name == "" {
+			return lines
+		}
 		if status, err := s.api.Status(ctx, s.name); err == nil {
-			return s.page(&status).brief()
+			lines = append(lines, s.page(&status).brief()...)
 		}
+		return lines
 	case "not_found":
-		states, err := s.api.Rollouts(ctx)
-		if err != nil {
-			return nil
-		}
-		names := make([]string, 0, len(states))
-		for i := range states {
-			names = append(names, states[i].Name)
-		}
-		if len(names) == 0 {
-			return []string{"  there are none yet"}
-		}
-		const shown = 8
-		if more := len(names) - shown; more > 0 {
-			names = append(names[:shown], fmt.Sprintf("and %d more", more))
-		}
-		return []string{"  there are " + strings.Join(names, ", ")}
+		return s.there(ctx)
 	}
 	return nil
+}
+
+// changes says what came to pass since somebody looked.
+func (s *session) changes(c *client.Changed) []string {
+	if c == nil {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("  you looked at revision %d; now it is %d", c.Expected, c.Now)}
+	rows := [][]string{{"", "", "", ""}}
+	for _, e := range c.Events {
+		rows = append(rows, []string{fmt.Sprint(e.Seq), moment(e.At, s.now(), s.zone), e.By, strings.TrimSpace(words(rollout.Phase(e.Kind)) + "  " + e.What)})
+	}
+	return append(lines, table("  ", rows)[1:]...)
+}
+
+// there names the rollouts that there are.
+func (s *session) there(ctx context.Context) []string {
+	states, err := s.api.Rollouts(ctx)
+	if err != nil || s.name == "" {
+		return nil
+	}
+	if len(states) == 0 {
+		return []string{"  there are none yet"}
+	}
+	names := make([]string, 0, len(states))
+	for i := range states {
+		names = append(names, states[i].Name)
+	}
+	const shown = 8
+	if more := len(names) - shown; more > 0 {
+		names = append(names[:shown], fmt.Sprintf("and %d more", more))
+	}
+	return []string{"  there are " + strings.Join(names, ", ")}
 }
 
 // remedy says what to do about an error.
@@ -162,8 +126,8 @@ func (s *session) remedy(err error) []string {
 	}
 	if silence, ok := errors.AsType[*client.Unreachable](err); ok {
 		lines := s.unknown(silence.Sent)
-		if strings.HasPrefix(s.repeat, string(rollout.Rollback)) {
-			lines = append(lines, "if the server stays away: set the lanes' flags to 0% in the flag store itself, writes first")
+		if slices.Contains(s.args, string(rollout.Rollback)) {
+			lines = append(lines, "if the server stays away: rolloutctl break-glass sets the flags with the flag store alone")
 		}
 		return lines
 	}
@@ -173,7 +137,7 @@ func (s *session) remedy(err error) []string {
 	}
 	switch problem.Code {
 	case "unauthenticated":
-		return []string{"next: put the token into ROLLOUT_TOKEN, or its file into ROLLOUT_TOKEN_FILE"}
+		return []string{"next: rolloutctl login --url " + s.URL + ", or put the token into ROLLOUT_TOKEN, or its file into ROLLOUT_TOKEN_FILE"}
 	case "timeout":
 		return s.unknown(true)
 	case "not_found":
@@ -185,17 +149,41 @@ func (s *session) remedy(err error) []string {
 
 // unknown says what to do when no answer came: a command may have been obeyed.
 func (s *session) unknown(sent bool) []string {
-	if !sent {
-		return []string{"next: is the server there, and is ROLLOUT_URL right?"}
-	}
-	if s.repeat == "" {
+	switch {
+	case !sent:
+		return []string{"  nothing was sent", "next: is the server there, and is its URL right?"}
+	case !s.changing:
 		return []string{"next: ask again"}
 	}
-	return []string{
-		"  it may or may not have been done; the same request id never acts twice",
-		"next: rolloutctl status " + s.name,
-		"      rolloutctl " + s.repeat + " --request-id " + s.RequestID,
+	lines := []string{"  it may or may not have been done; the same request id never acts twice", "next: " + s.repeat()}
+	if s.name != "" {
+		lines = append(lines, "      rolloutctl status "+s.name)
 	}
+	return lines
+}
+
+// repeat is the command line, with the id of its request.
+func (s *session) repeat() string {
+	words := []string{"rolloutctl"}
+	for _, arg := range s.args {
+		words = append(words, quoted(arg))
+	}
+	line := strings.Join(words, " ")
+	if !strings.Contains(line, "--request-id") {
+		line += " --request-id " + s.RequestID
+	}
+	return line
+}
+
+// quoted writes a word so that a shell reads it as one.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=,@%+", r)
+	}
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !plain(r) }) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 // failJSON says an error as one object.
@@ -206,16 +194,17 @@ func (s *session) failJSON(err error, code int) {
 		Status    int               `json:"status,omitempty"`
 		Message   string            `json:"message"`
 		Problems  []rollout.Problem `json:"problems,omitempty"`
+		Changed   *client.Changed   `json:"changed,omitempty"`
 		RequestID string            `json:"request_id,omitempty"`
 	}
 	o := object{Exit: code, Message: err.Error(), RequestID: s.RequestID}
 	if problem, ok := errors.AsType[*client.Problem](err); ok {
-		o.Code, o.Status, o.Problems, o.RequestID = problem.Code, problem.Status, problem.Problems, problem.RequestID
+		o.Code, o.Status, o.Problems, o.Changed, o.RequestID = problem.Code, problem.Status, problem.Problems, problem.Changed, problem.RequestID
 	}
 	if invalid, ok := errors.AsType[rollout.Invalid](err); ok {
 		o.Code, o.Problems = "invalid_plan", invalid
 	}
-	enc := json.NewEncoder(s.stderr)
+	enc := json.NewEncoder(s.err)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(map[string]object{"error": o}) // nobody is left to tell
 }

@@ -2,13 +2,10 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/seed-c8cbbb61/cutover/gates/scenario"
 	"github.com/seed-c8cbbb61/cutover/rollout"
@@ -18,6 +15,8 @@ import (
 type planValidateCmd struct {
 	Files []string `arg:"" name:"file" help:"Plan files."`
 }
+
+func (*planValidateCmd) offline() {}
 
 // Run checks plan files without asking anybody.
 func (c *planValidateCmd) Run(s *session) error {
@@ -63,7 +62,7 @@ func (c *planValidateCmd) Run(s *session) error {
 		}
 	}
 	if wrong {
-		return ended(exitInvalid)
+		return ended(exitUsage)
 	}
 	return nil
 }
@@ -79,8 +78,7 @@ func gistOfPlan(p *rollout.Plan) string {
 }
 
 type planApplyCmd struct {
-	File   string `arg:"" help:"Plan file."`
-	DryRun bool   `short:"n" help:"Have the server check it; nothing is stored."`
+	File string `arg:"" help:"Plan file."`
 }
 
 // Run stores a plan. It is checked here first, where its lines are known.
@@ -93,7 +91,7 @@ func (c *planApplyCmd) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if c.DryRun {
+	if s.DryRun {
 		checked, err := s.api.CheckPlan(ctx, text)
 		if err != nil {
 			return err
@@ -104,19 +102,19 @@ func (c *planApplyCmd) Run(ctx context.Context, s *session) error {
 		s.print("good, and not stored: "+gistOfPlan(checked), "next: rolloutctl plan apply "+c.File)
 		return nil
 	}
-	s.name, s.repeat = p.Name, "plan apply "+c.File
-	s.RequestID = cmp.Or(s.RequestID, "cli-"+rand.Text())
-	began := time.Now()
-	state, err := s.api.Plan(ctx, text, rollout.Command{Reason: s.Reason, Expect: s.ExpectRev, Request: s.RequestID})
+	s.name = p.Name
+	state, err := s.api.Plan(ctx, text, rollout.Command{Reason: s.Reason, Expect: s.ExpectRev, Request: s.request()})
 	if err != nil {
 		return err
 	}
-	return s.after(ctx, state, began, fmt.Sprintf("plan stored as version %d of %s: %s", state.PlanVersion, state.Name, gistOfPlan(p)))
+	return s.after(ctx, state, fmt.Sprintf("plan stored as version %d of %s: %s", state.PlanVersion, state.Name, gistOfPlan(p)))
 }
 
 type gateTestCmd struct {
 	File string `arg:"" help:"File of scenarios."`
 }
+
+func (*gateTestCmd) offline() {}
 
 // Run replays scenarios; the verdicts are the output.
 func (c *gateTestCmd) Run(s *session) error {
@@ -128,9 +126,9 @@ func (c *gateTestCmd) Run(s *session) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.File, err)
 	}
-	if differs := scenario.Run(s.stdout, scenarios); differs > 0 {
-		s.errors.print(s.stderr, []string{fmt.Sprintf("%d of %d differ from what they expect", differs, len(scenarios))})
-		return ended(exitDiffers)
+	if differs := scenario.Run(s.out, scenarios); differs > 0 {
+		s.errors.print(s.err, []string{fmt.Sprintf("%d of %d differ from what they expect", differs, len(scenarios))})
+		return ended(exitRefused)
 	}
 	return nil
 }

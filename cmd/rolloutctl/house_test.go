@@ -34,6 +34,8 @@ type house struct {
 	lagging    int           // tasks that do not follow their flag
 	looks      chan struct{} // one for each status that was served
 
+	looking sync.Mutex // one look at a time
+
 	mu   sync.Mutex
 	time time.Time
 }
@@ -67,7 +69,7 @@ func (h *house) second(ctx context.Context) error {
 			return err
 		}
 	}
-	h.controller.Cycle(ctx, now)
+	h.look(ctx)
 	return nil
 }
 
@@ -75,8 +77,7 @@ func (h *house) second(ctx context.Context) error {
 func build(ctx context.Context, env *testscript.Env) (*house, error) {
 	h := &house{
 		flags: &flags.Memory{}, metrics: &gates.Memory{}, waiting: 12, looks: make(chan struct{}, 1000),
-		// Ahead of the real time, so that a look always comes after a command.
-		time: time.Now().UTC().Truncate(time.Second).Add(10 * time.Minute),
+		time: time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC),
 	}
 	for _, name := range []string{"orders-db-reads", "orders-db-writes"} {
 		h.flags.Create(flags.Key{Namespace: "default", Name: name})
@@ -88,7 +89,7 @@ func build(ctx context.Context, env *testscript.Env) (*house, error) {
 	}
 	h.fleet = controller.NewFleet(h.now)
 	h.controller = controller.New(controller.Options{
-		Journal: &clocked{Journal: j, now: h.now}, Flags: h.flags, Metrics: map[string]controller.Metrics{"cloudwatch": h.metrics},
+		Journal: j, Now: h.now, Flags: h.flags, Metrics: map[string]controller.Metrics{"cloudwatch": h.metrics},
 		Fleet: h.fleet, Log: log, Lead: j.Lead, Every: time.Second, ReadEvery: time.Second,
 	})
 	tokens, err := h.tokens(env)
@@ -96,9 +97,10 @@ func build(ctx context.Context, env *testscript.Env) (*house, error) {
 		return nil, err
 	}
 	server := httptest.NewServer(h.counting(web.New(web.Options{
-		Desk: h.controller, Journal: j, Fleet: h.fleet, Plans: planfile.Parse, Tokens: tokens, Version: "v9", Log: log,
+		Desk: &desk{h.controller, h}, Journal: j, Fleet: h.fleet, Plans: planfile.Parse, Tokens: tokens, Version: "v9", Log: log,
 	})))
 	env.Setenv("ROLLOUT_URL", server.URL)
+	env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))
 	env.Defer(func() {
 		server.Close()
 		_ = j.Close()
@@ -106,17 +108,23 @@ func build(ctx context.Context, env *testscript.Env) (*house, error) {
 	return h, nil
 }
 
-// clocked has people act in the world's time, too.
-type clocked struct {
-	*journal.Journal
-	now func() time.Time
+// desk has the controller look at once after a command, as it does in production.
+type desk struct {
+	*controller.Controller
+	house *house
 }
 
-func (c *clocked) Append(ctx context.Context, before rollout.State, e rollout.Event) (rollout.State, rollout.Event, error) {
-	if e.By != rollout.Controller {
-		e.At = c.now()
-	}
-	return c.Journal.Append(ctx, before, e)
+func (d *desk) Do(ctx context.Context, name string, c rollout.Command) (rollout.State, error) {
+	state, err := d.Controller.Do(ctx, name, c)
+	d.house.look(ctx)
+	return state, err
+}
+
+// look is one look of the controller, at the world's time.
+func (h *house) look(ctx context.Context) {
+	h.looking.Lock()
+	defer h.looking.Unlock()
+	h.controller.Cycle(context.WithoutCancel(ctx), h.now())
 }
 
 // tokens gives each role a token, in the script's environment under its name.
@@ -137,9 +145,10 @@ func (h *house) tokens(env *testscript.Env) (*web.Tokens, error) {
 	return web.LoadTokens(path)
 }
 
-// counting notes each status that was served.
+// counting notes each status that was served, and tells the world's time.
 func (h *house) counting(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", h.now().Format(http.TimeFormat)) // the server lives in the world's time
 		next.ServeHTTP(w, r)
 		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/rollouts/orders-db") {
 			select {

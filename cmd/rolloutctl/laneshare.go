@@ -24,3 +24,20 @@ func (l *laneShare) UnmarshalText(text []byte) error {
 	l.Lane, l.Share = lane, s
 	return nil
 }
+
+// step is a lane and share that may not be given, as a command has it.
+func (l *laneShare) step() []rollout.LaneShare {
+	if l == nil {
+		return nil
+	}
+	return []rollout.LaneShare{rollout.LaneShare(*l)}
+}
+
+// laneShares are several, as a command has them.
+func laneShares(list []laneShare) []rollout.LaneShare {
+	var to []rollout.LaneShare
+	for i := range list {
+		to = append(to, list[i].step()...)
+	}
+	return to
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
@@ -26,7 +25,7 @@ func (listCmd) Run(ctx context.Context, s *session) error {
 		return nil
 	}
 	slices.SortStableFunc(states, func(a, b rollout.State) int { return urgency(&a) - urgency(&b) })
-	now := time.Now()
+	now := s.now()
 	rows := [][]string{{"NAME", "", "STATE", "INTENDED", "WAITS FOR", "SINCE"}}
 	var need []string
 	for i := range states {

@@ -18,7 +18,7 @@ type page struct {
 }
 
 func (s *session) page(status *rollout.Status) *page {
-	return &page{signs: s.screen.signs, Status: status, now: time.Now(), zone: s.zone}
+	return &page{signs: s.screen.signs, Status: status, now: s.now(), zone: s.zone}
 }
 
 // whole is all of it; the first lines answer what is and why.
@@ -60,10 +60,7 @@ func (p *page) head() []string {
 	s := &p.State
 	shares := make([]string, len(s.Lanes))
 	for i := range s.Lanes {
-		shares[i] = fmt.Sprintf("%s %v", s.Lanes[i].Name, s.Lanes[i].Intended)
-		if from, to := p.highest(i), s.Lanes[i].Target; s.Phase.Lowering() && from > to {
-			shares[i] = fmt.Sprintf("%s %v %s %v", s.Lanes[i].Name, from, p.arrow, to)
-		}
+		shares[i] = p.laneNow(i)
 	}
 	line := fmt.Sprintf("%s  %s %s", s.Name, p.phaseSign(s.Phase), words(s.Phase))
 	if len(shares) > 0 {
@@ -85,6 +82,26 @@ func (p *page) head() []string {
 		lines = append(lines, "  "+p.near+" the journal is away: "+p.Away+"; nothing rises, lowering still works")
 	}
 	return lines
+}
+
+// laneNow is a lane's intended share; on the way down, from where and to where.
+func (p *page) laneNow(i int) string {
+	lane := &p.State.Lanes[i]
+	if !p.State.Phase.Lowering() {
+		return fmt.Sprintf("%s %v", lane.Name, lane.Intended)
+	}
+	from := max(lane.Intended, lane.Confirmed)
+	if i < len(p.Lanes) {
+		from = max(from, p.Lanes[i].Published)
+	}
+	if from > lane.Target {
+		return fmt.Sprintf("%s %v %s %v", lane.Name, from, p.arrow, lane.Target)
+	}
+	text := fmt.Sprintf("%s %v", lane.Name, lane.Target)
+	if i < len(p.Lanes) && p.Lanes[i].Tasks.Stray > 0 {
+		text += fmt.Sprintf(" (%s not back yet)", count(p.Lanes[i].Tasks.Stray, "task", "tasks"))
+	}
+	return text
 }
 
 // facts are what the rest is read against.

@@ -28,7 +28,7 @@ func endOf(kind rollout.HoldKind) string {
 	case rollout.HoldPerson, rollout.HoldGate, rollout.HoldDrift:
 		return "ends by resume"
 	case rollout.HoldAll:
-		return "ends by release-all, over the API"
+		return "ends by release-all (two people)"
 	default:
 		return "ends with its cause"
 	}
@@ -40,11 +40,7 @@ func (p *page) waits() []string {
 	if len(waits) == 0 || p.State.Phase.Ended() {
 		return nil
 	}
-	rows := make([][]string, 0, len(waits))
-	for _, w := range waits {
-		rows = append(rows, []string{string(w.Kind), w.Subject, w.Why + p.pointAge(w)})
-	}
-	lines := append([]string{"WAITS FOR"}, table("  ", rows)...)
+	lines := p.still(waits)
 	if p.State.Go {
 		lines = append(lines, "  (the go is given)")
 	}
@@ -52,6 +48,18 @@ func (p *page) waits() []string {
 		lines = append(lines, fmt.Sprintf("  (approved by %s at %s, good until %s)", a.By, p.moment(a.At), p.moment(a.Expires)))
 	}
 	return lines
+}
+
+// still lists what is waited for.
+func (p *page) still(waits []rollout.Wait) []string {
+	if len(waits) == 0 {
+		return nil
+	}
+	rows := make([][]string, 0, len(waits))
+	for _, w := range waits {
+		rows = append(rows, []string{string(w.Kind), w.Subject, w.Why + p.pointAge(w)})
+	}
+	return append([]string{"WAITS FOR"}, table("  ", rows)...)
 }
 
 // allWaits are the waits of the last look; before it, those that were recorded.

@@ -42,12 +42,12 @@ type screen struct {
 	size     func() (width, height int)
 }
 
-// newScreen finds out what the output can show.
-func newScreen(out io.Writer, ascii bool) screen {
+// newScreen finds out what an output can show. Stdout and stderr are judged
+// apart: one of them may go to a file.
+func newScreen(out io.Writer, o *Options) screen {
 	locale := cmp.Or(os.Getenv("LC_ALL"), os.Getenv("LC_CTYPE"), os.Getenv("LANG"))
 	dumb := os.Getenv("TERM") == "dumb"
-	ascii = ascii || os.Getenv("ROLLOUT_ASCII") != ""
-	s := screen{signs: unicodeSigns(), ascii: ascii || dumb || locale == "C" || locale == "POSIX"}
+	s := screen{signs: unicodeSigns(), ascii: o.ASCII || dumb || locale == "C" || locale == "POSIX"}
 	if s.ascii {
 		s.signs = asciiSigns()
 	}
@@ -55,14 +55,30 @@ func newScreen(out io.Writer, ascii bool) screen {
 		s.terminal = !dumb
 		s.size = func() (int, int) {
 			width, height, err := term.GetSize(int(file.Fd()))
-			if err != nil {
+			if err != nil || width <= 0 || height <= 0 {
 				return 80, 24
 			}
 			return width, height
 		}
 	}
-	s.coloured = s.terminal && !s.ascii && os.Getenv("NO_COLOR") == ""
+	s.coloured = coloured(o.Color, s.terminal)
 	return s
+}
+
+// coloured says whether to use colour: the flag wins over the environment, and
+// that over what the output is.
+func coloured(flag string, terminal bool) bool {
+	force := os.Getenv("CLICOLOR_FORCE")
+	switch {
+	case flag == "always":
+		return true
+	case flag == "never", os.Getenv("NO_COLOR") != "":
+		return false
+	case force != "" && force != "0":
+		return true
+	default:
+		return terminal && os.Getenv("CLICOLOR") != "0"
+	}
 }
 
 // print writes lines.

@@ -1,18 +1,14 @@
 package main
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -20,51 +16,81 @@ import (
 	"github.com/seed-c8cbbb61/cutover/web/client"
 )
 
-// Options are the flags that every command has.
+// Options are the flags that every command has. What a person must mean anew
+// each time, such as --yes, has no environment variable.
 type Options struct {
-	URL       string `name:"url" env:"ROLLOUT_URL" placeholder:"URL" help:"The server; by default http://127.0.0.1:8080."`
-	Token     string `env:"ROLLOUT_TOKEN" placeholder:"TOKEN" help:"The token; other users of this machine can see a flag, so prefer a file."`
-	TokenFile string `env:"ROLLOUT_TOKEN_FILE" placeholder:"FILE" help:"File with the token; by default $ROLLOUT_HOME/admin.token or ./var/admin.token, if it is there."`
-	Output    string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"text or json."`
-	Reason    string `placeholder:"TEXT" help:"Why; it goes into the journal."`
-	ExpectRev uint64 `placeholder:"N" help:"Act only if the rollout is still at this revision."`
-	RequestID string `placeholder:"ID" help:"Id of this request; the same id never acts twice."`
-	TZ        string `name:"tz" env:"ROLLOUT_TZ" default:"utc" placeholder:"ZONE" help:"Zone of times: utc, local, or a name such as Asia/Tokyo."`
-	ASCII     bool   `name:"ascii" help:"Draw with ASCII only; as does ROLLOUT_ASCII, if it is not empty."`
+	Output string `short:"o" enum:"text,wide,json" default:"text" env:"ROLLOUT_OUTPUT" placeholder:"FORMAT" help:"text, wide (more columns and facts) or json." group:"Output"`
+	TZ     string `name:"tz" env:"ROLLOUT_TZ" default:"utc" placeholder:"ZONE" help:"Zone of times: utc, local, or a name such as Asia/Tokyo." group:"Output"`
+	Color  string `enum:"auto,always,never" default:"auto" env:"ROLLOUT_COLOR" placeholder:"WHEN" help:"auto, always or never; nothing is said by colour alone." group:"Output"`
+	ASCII  bool   `name:"ascii" env:"ROLLOUT_ASCII" help:"Draw with ASCII only." group:"Output"`
+	Quiet  bool   `short:"q" help:"Of a command that changes something, say only what is wrong." group:"Output"`
+	Debug  bool   `env:"ROLLOUT_DEBUG" help:"Tell on stderr what is asked of the server, and how long it takes; never a token." group:"Output"`
+
+	// Of these three, the variables are read by server: one of a flag must not win
+	// over the flag of another.
+	URL       string        `name:"url" placeholder:"URL" help:"The server ($ROLLOUT_URL); by default the profile's, or http://127.0.0.1:8080." group:"Server"`
+	Profile   string        `placeholder:"NAME" help:"The profile that login has stored ($ROLLOUT_PROFILE); by default the one in use." group:"Server"`
+	TokenFile string        `placeholder:"FILE" help:"File with the token ($ROLLOUT_TOKEN_FILE); $ROLLOUT_TOKEN is the token itself." group:"Server"`
+	Timeout   time.Duration `env:"ROLLOUT_TIMEOUT" default:"15s" placeholder:"DURATION" help:"How long to wait for an answer; 15s at most." group:"Server"`
+
+	Yes       bool   `short:"y" help:"Answer yes to what asks for it." group:"Change"`
+	Confirm   string `placeholder:"NAME" help:"Answer what asks for the rollout's name." group:"Change"`
+	NoInput   bool   `env:"ROLLOUT_NO_INPUT" help:"Never ask, even on a terminal." group:"Change"`
+	Reason    string `placeholder:"TEXT" help:"Why; it goes into the journal." group:"Change"`
+	DryRun    bool   `short:"n" help:"Say what would happen, and change nothing." group:"Change"`
+	ExpectRev uint64 `placeholder:"N" help:"Act only if the rollout is still at this revision, which status shows." group:"Change"`
+	RequestID string `placeholder:"ID" help:"Id of this request; the same id never acts twice." group:"Change"`
 }
 
 // session is one run of a command.
 type session struct {
 	Options
+	streams
+	args   []string // of the command line, to repeat it
 	api    *client.Client
-	stdout io.Writer
-	stderr io.Writer
+	clock  *clock
 	zone   *time.Location
-	screen screen
-	errors screen // stderr may go elsewhere
+	screen screen        // of stdout
+	errors screen        // of stderr, which may go elsewhere
+	lines  *bufio.Reader // of what a person answers; nil until asked
 
-	name   string // of the rollout that it is about
-	repeat string // the arguments of what was asked for, if it changes something
+	name     string // of the rollout that it is about
+	changing bool   // what is sent from now on changes something
 }
 
 // newSession prepares a run. On error, the session serves to say so.
-func newSession(o Options, stdout, stderr io.Writer) (*session, error) {
-	o.URL = cmp.Or(o.URL, "http://127.0.0.1:8080")
-	s := &session{Options: o, stdout: stdout, stderr: stderr, zone: time.UTC, screen: newScreen(stdout, o.ASCII), errors: newScreen(stderr, o.ASCII)}
+func newSession(o Options, args []string, to streams) (*session, error) {
+	s := &session{
+		Options: o, streams: to, args: args, clock: &clock{}, zone: time.UTC,
+		screen: newScreen(to.out, &o), errors: newScreen(to.err, &o),
+	}
 	var err error
 	if s.zone, err = zone(o.TZ); err != nil {
 		return s, err
 	}
-	base, err := url.Parse(o.URL)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return s, usageError{text: fmt.Sprintf("--url %q: must be a URL such as http://127.0.0.1:8080", o.URL)}
+	if s.Timeout <= 0 {
+		return s, usageError{text: fmt.Sprintf("--timeout %v: must be above 0", s.Timeout)}
 	}
-	token, err := o.token()
-	if err != nil {
-		return s, err
-	}
-	s.api = client.New(o.URL, token, http.Client{}).As("rolloutctl/" + version())
 	return s, nil
+}
+
+// connect prepares to speak to the server.
+func (s *session) connect() error {
+	to, err := s.server()
+	if err != nil {
+		return err
+	}
+	base, err := url.Parse(to.URL)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return usageError{text: fmt.Sprintf("--url %q: must be a URL such as %s", to.URL, defaultURL)}
+	}
+	s.URL, s.api = to.URL, s.client(to)
+	return nil
+}
+
+// client returns a client of a server.
+func (s *session) client(to server) *client.Client {
+	return client.New(to.URL, to.token, http.Client{Transport: s.way()}).As("rolloutctl/" + version())
 }
 
 func zone(name string) (*time.Location, error) {
@@ -81,43 +107,13 @@ func zone(name string) (*time.Location, error) {
 	return loc, nil
 }
 
-// token returns the token, or none: then the server says that one is needed.
-func (o *Options) token() (string, error) {
-	text, from := o.Token, "--token or ROLLOUT_TOKEN"
-	if text == "" {
-		path, must := o.tokenFile()
-		if path == "" {
-			return "", nil
-		}
-		content, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) && !must {
-			return "", nil
-		}
-		if err != nil {
-			return "", fmt.Errorf("reading the token: %w", err)
-		}
-		text, from = strings.TrimSpace(string(content)), path
-	}
-	if text == "" || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", usageError{text: "the token of " + from + " is none: it must be one word such as cut_…"}
-	}
-	return text, nil
-}
-
-// tokenFile returns where the token is, and whether somebody said so.
-func (o *Options) tokenFile() (path string, must bool) {
-	if o.TokenFile != "" {
-		return o.TokenFile, true
-	}
-	home := cmp.Or(os.Getenv("ROLLOUT_HOME"), "var")
-	return filepath.Join(home, "admin.token"), false
-}
-
+// json reports whether data are wanted, and wide whether more than usual is.
 func (s *session) json() bool { return s.Output == "json" }
+func (s *session) wide() bool { return s.Output == "wide" }
 
 // encode prints a value as JSON.
 func (s *session) encode(value any) error {
-	enc := json.NewEncoder(s.stdout)
+	enc := json.NewEncoder(s.out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(value); err != nil {
@@ -126,41 +122,48 @@ func (s *session) encode(value any) error {
 	return nil
 }
 
-// print prints lines of text.
-func (s *session) print(lines ...string) { s.screen.print(s.stdout, lines) }
+// print prints what was asked for, on stdout.
+func (s *session) print(lines ...string) { s.screen.print(s.out, lines) }
 
-// do gives a command, and says what is then.
-func (s *session) do(ctx context.Context, name string, verb rollout.Verb, to []rollout.LaneShare) error {
-	s.name, s.repeat = name, string(verb)+" "+name
-	for _, t := range to {
-		s.repeat += fmt.Sprintf(" --to %s:%d", t.Lane, int(t.Share))
+// done says on stdout what a command has changed, unless nobody wants to know.
+func (s *session) done(lines ...string) {
+	if !s.Quiet {
+		s.print(lines...)
 	}
+}
+
+// now is the server's time, as far as it is known: what is said of ages does not
+// depend on this machine's clock.
+func (s *session) now() time.Time { return s.clock.now() }
+
+// request marks what is sent from now on as a change, and returns its id: whoever
+// gets no answer is told how to repeat it without doing it twice.
+func (s *session) request() string {
+	s.changing = true
 	s.RequestID = cmp.Or(s.RequestID, "cli-"+rand.Text())
-	began := time.Now()
-	state, err := s.api.Do(ctx, name, rollout.Command{
-		Verb: verb, Reason: s.Reason, Expect: s.ExpectRev, To: to, Request: s.RequestID,
-	})
-	if err != nil {
-		return err
-	}
-	return s.after(ctx, state, began, string(verb)+": done, request "+s.RequestID)
+	return s.RequestID
 }
 
 // after says what is, after something was done.
-func (s *session) after(ctx context.Context, state rollout.State, began time.Time, done string) error {
-	status := s.lookedSince(ctx, state, began)
+func (s *session) after(ctx context.Context, state rollout.State, done ...string) error {
+	status := s.settled(ctx, state)
+	return s.tell(&status, done...)
+}
+
+// tell says what was done and what is then.
+func (s *session) tell(status *rollout.Status, done ...string) error {
 	if s.json() {
-		return s.encode(view{Status: status, NextSteps: commands(nextSteps(&status))})
+		return s.encode(view{Status: *status, NextSteps: commands(nextSteps(status))})
 	}
-	s.print(done)
-	s.print(s.page(&status).brief()...)
+	s.done(done...)
+	s.done(s.page(status).brief()...)
 	return nil
 }
 
-// lookedSince returns the status once the controller has looked at what was
-// done, which it does at once. If it does not, what it saw before is left out:
-// it would ask for what was just given.
-func (s *session) lookedSince(ctx context.Context, state rollout.State, began time.Time) rollout.Status {
+// settled returns the status once the controller has looked at what was done,
+// which it does at once. If it does not, what it saw before is left out: it would
+// ask for what was just given.
+func (s *session) settled(ctx context.Context, state rollout.State) rollout.Status {
 	const tries, apart = 10, 100 * time.Millisecond
 	ticks := time.NewTicker(apart)
 	defer ticks.Stop()
@@ -170,7 +173,7 @@ func (s *session) lookedSince(ctx context.Context, state rollout.State, began ti
 		if err != nil { // it is done all the same
 			break
 		}
-		if status = seen; !status.Looked.Before(began) || !status.State.Phase.Active() {
+		if status = seen; status.LookedAt >= state.Version || !status.State.Phase.Active() {
 			return status
 		}
 		select {

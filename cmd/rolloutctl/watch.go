@@ -64,7 +64,7 @@ func rested(phase rollout.Phase) (error, bool) {
 
 // leave says that only the watching is over.
 func (s *session) leave(name string) error {
-	s.errors.print(s.stderr, []string{"stopped watching; " + name + " goes on", "next: rolloutctl status " + name})
+	s.errors.print(s.err, []string{"stopped watching; " + name + " goes on", "next: rolloutctl status " + name})
 	return ended(exitInterrupted)
 }
 
@@ -81,7 +81,7 @@ func (s *session) viewer() viewer {
 	case s.screen.terminal:
 		return &drawing{session: s}
 	default:
-		return &lines{session: s}
+		return &lines{session: s, to: s.out}
 	}
 }
 
@@ -94,7 +94,7 @@ type objects struct {
 func (o *objects) status(status *rollout.Status) {
 	if is := gist(status); is != o.last {
 		o.last = is
-		_ = json.NewEncoder(o.stdout).Encode(view{Status: *status, NextSteps: commands(nextSteps(status))})
+		_ = json.NewEncoder(o.out).Encode(view{Status: *status, NextSteps: commands(nextSteps(status))})
 	}
 }
 
@@ -103,6 +103,7 @@ func (o *objects) silent(error, time.Duration) {}
 // lines writes a line of text for each change.
 type lines struct {
 	*session
+	to   io.Writer
 	last string
 }
 
@@ -113,7 +114,7 @@ func (l *lines) silent(why error, _ time.Duration) { l.line("no answer, asking a
 func (l *lines) line(text string) {
 	if text != l.last {
 		l.last = text
-		l.print(time.Now().In(l.zone).Format(time.RFC3339) + " " + text)
+		l.screen.print(l.to, []string{l.now().In(l.zone).Format(time.RFC3339) + " " + text})
 	}
 }
 
@@ -186,7 +187,7 @@ func (d *drawing) draw(last string) {
 	}
 	b.WriteString("\x1b[J")
 	d.drawn = len(frame)
-	_, _ = io.WriteString(d.stdout, b.String())
+	_, _ = io.WriteString(d.out, b.String())
 }
 
 // fit returns as much as there is room for.

@@ -14,7 +14,7 @@ import (
 
 // terminal is a session on a terminal of a size.
 func terminal(out *bytes.Buffer, width, height int) *session {
-	s := &session{stdout: out, zone: time.UTC, screen: screen{signs: unicodeSigns(), terminal: true}}
+	s := &session{streams: streams{out: out}, clock: &clock{}, zone: time.UTC, screen: screen{signs: unicodeSigns(), terminal: true}}
 	s.screen.size = func() (int, int) { return width, height }
 	return s
 }
@@ -77,7 +77,7 @@ func TestAServerThatFallsSilentIsSaidOverTheLastFrame(t *testing.T) {
 
 func TestWithoutATerminalThereIsALineForEachChangeOnly(t *testing.T) {
 	var out bytes.Buffer
-	l := &lines{session: &session{stdout: &out, zone: time.UTC, screen: screen{signs: unicodeSigns()}}}
+	l := &lines{session: &session{clock: &clock{}, zone: time.UTC, screen: screen{signs: unicodeSigns()}}, to: &out}
 	same := at(rollout.Baking, 25)
 	l.status(same)
 	same.Bake += time.Second // time goes by: no change
@@ -113,13 +113,13 @@ func TestColourIsForTerminalsThatWantIt(t *testing.T) {
 		t.Errorf("coloured: %q", out.String())
 	}
 	for _, env := range []map[string]string{
-		{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"TERM": "dumb"}, {"ROLLOUT_ASCII": "1"}, {"LC_ALL": "", "LC_CTYPE": "", "LANG": "C"},
+		{"LC_ALL": "C"}, {"LC_ALL": "POSIX"}, {"TERM": "dumb"}, {"LC_ALL": "", "LC_CTYPE": "", "LANG": "C"},
 	} {
 		t.Run(fmt.Sprint(env), func(t *testing.T) {
 			for name, value := range env {
 				t.Setenv(name, value)
 			}
-			if s := newScreen(&out, false); !s.ascii || s.coloured || s.terminal {
+			if s := newScreen(&out, &Options{}); !s.ascii || s.coloured || s.terminal {
 				t.Errorf("screen %+v", s)
 			}
 		})

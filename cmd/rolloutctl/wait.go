@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/seed-c8cbbb61/cutover/flags"
+	"github.com/seed-c8cbbb61/cutover/rollout"
+	"github.com/seed-c8cbbb61/cutover/web/client"
+)
+
+// waiting is the flag of commands that can be waited for.
+type waiting struct {
+	Wait *time.Duration `placeholder:"DURATION" help:"Wait so long until it is so, such as 10m; 0s answers at once."`
+}
+
+// goal is what somebody waits for.
+type goal struct {
+	text    string                      // such as "reads 50% is proven"
+	reached func(*rollout.Status) bool  // it is so
+	fails   func(*rollout.Status) error // why it will not be so; nil while it may
+}
+
+// begun is the goal of start and retry: the first stage is on its way.
+func begun() goal {
+	return goal{
+		text: "the first stage is on its way",
+		reached: func(st *rollout.Status) bool {
+			return above(&st.State) || st.State.Pending != nil
+		},
+		fails: func(st *rollout.Status) error {
+			if st.State.Phase == rollout.Draft && st.State.Report != nil && !st.State.Report.Passed() {
+				return failure{code: exitRefused, text: "the preflight of " + st.State.Name + " has failed"}
+			}
+			return onTheWayUp(st)
+		},
+	}
+}
+
+// atStage is the goal of a step: its share is written, and the tasks follow.
+func atStage(to rollout.LaneShare) goal {
+	return goal{
+		text: fmt.Sprintf("%s %v is proven by the tasks", to.Lane, to.Share),
+		reached: func(st *rollout.Status) bool {
+			for _, lane := range st.State.Lanes {
+				if lane.Name == to.Lane {
+					return lane.Confirmed > to.Share || lane.Confirmed == to.Share && !st.State.Settled.IsZero()
+				}
+			}
+			return false
+		},
+		fails: onTheWayUp,
+	}
+}
+
+// proven is the goal of resume: the present shares are proven again.
+func proven() goal {
+	return goal{
+		text: "the present shares are proven",
+		reached: func(st *rollout.Status) bool {
+			return st.State.Phase != rollout.Held && (!st.State.Settled.IsZero() || !above(&st.State))
+		},
+		fails: onTheWayUp,
+	}
+}
+
+// lowered is the goal of a rollback: it is proven by what tasks use.
+func lowered() goal {
+	return goal{
+		text:    "the rollback is proven by the tasks",
+		reached: func(st *rollout.Status) bool { return !st.State.Phase.Lowering() },
+		fails: func(st *rollout.Status) error {
+			if st.State.Phase == rollout.Stuck {
+				return failure{code: exitError, text: st.State.Name + " is stuck: the rollback is not proven; it goes on lowering, and needs a person"}
+			}
+			return nil
+		},
+	}
+}
+
+// onTheWayUp says why a goal that needs shares to rise, or to stay, is missed.
+func onTheWayUp(st *rollout.Status) error {
+	switch {
+	case st.State.Phase.Lowering():
+		return failure{code: exitRolledBack, text: st.State.Name + " is rolling back: " + st.State.Why}
+	case st.State.Phase == rollout.RolledBack:
+		return failure{code: exitRolledBack, text: st.State.Name + " was rolled back: " + st.State.Why}
+	case st.State.Phase.Ended():
+		return failure{code: exitError, text: st.State.Name + " is " + string(st.State.Phase)}
+	}
+	return nil
+}
+
+// finish says what was done and, where that is wanted, waits until it has come
+// about; it then says what is.
+func (s *session) finish(ctx context.Context, state rollout.State, w waiting, g goal, done string) error {
+	if w.Wait == nil || *w.Wait <= 0 {
+		return s.after(ctx, state, done)
+	}
+	if !s.json() {
+		s.done(done)
+	}
+	status, err := s.await(ctx, state.Name, g, *w.Wait)
+	if err != nil {
+		return err
+	}
+	return s.tell(&status, g.text)
+}
+
+// await looks until a goal is reached, cannot be reached any more, or time is
+// over. Whatever ends it, the rollout goes on.
+func (s *session) await(ctx context.Context, name string, g goal, limit time.Duration) (rollout.Status, error) {
+	const every = 500 * time.Millisecond
+	over := time.NewTimer(limit)
+	defer over.Stop()
+	ticks := time.NewTicker(every)
+	defer ticks.Stop()
+	show := s.progress(name)
+	defer show.end()
+	var status rollout.Status
+	for {
+		seen, err := s.api.Status(ctx, name)
+		silence, silent := errors.AsType[*client.Unreachable](err)
+		switch {
+		case ctx.Err() != nil:
+			show.end()
+			return status, s.leave(name)
+		case silent:
+			show.silent(silence)
+		case err != nil:
+			return status, err
+		default:
+			status = seen
+			if g.reached(&status) {
+				return status, nil
+			}
+			if err := g.fails(&status); err != nil {
+				return status, s.missed(err, &status)
+			}
+			show.status(&status)
+		}
+		select {
+		case <-ctx.Done():
+			show.end()
+			return status, s.leave(name)
+		case <-over.C:
+			if silent {
+				return status, silence
+			}
+			return status, s.tooLate(name, limit, &status)
+		case <-ticks.C:
+		}
+	}
+}
+
+// missed adds to an outcome what is now.
+func (s *session) missed(err error, status *rollout.Status) error {
+	if out, ok := errors.AsType[failure](err); ok {
+		out.lines = s.page(status).brief()
+		return out
+	}
+	return err
+}
+
+// tooLate says that only the waiting is over.
+func (s *session) tooLate(name string, limit time.Duration, status *rollout.Status) error {
+	return failure{
+		code:  exitStopped,
+		text:  fmt.Sprintf("stopped waiting after %v: %s is still %s, which goes on", limit, name, words(status.State.Phase)),
+		lines: s.page(status).brief(),
+	}
+}
+
+// progress shows on stderr how far something is: in place on a terminal, else a
+// line for each change and one a minute.
+type progress struct {
+	session *session
+	drawn   bool
+	lines   *lines // where there is no terminal
+	began   time.Time
+}
+
+func (s *session) progress(string) *progress {
+	p := &progress{session: s, began: time.Now()}
+	if !s.errors.terminal {
+		p.lines = &lines{session: s, to: s.err}
+	}
+	return p
+}
+
+func (p *progress) status(status *rollout.Status) {
+	if p.session.Quiet || p.session.json() {
+		return
+	}
+	if p.lines != nil {
+		p.lines.status(status)
+		return
+	}
+	p.draw(soFar(status))
+}
+
+func (p *progress) silent(why error) {
+	if p.lines != nil {
+		p.lines.silent(why, 0)
+		return
+	}
+	p.draw(p.session.errors.near + " asking again: " + why.Error())
+}
+
+func (p *progress) draw(text string) {
+	width, _ := p.session.errors.size()
+	text = fmt.Sprintf("  %s, %s", text, span(time.Since(p.began)))
+	_, _ = io.WriteString(p.session.err, "\r\x1b[2K"+cut(p.session.errors.clean(text), width-1))
+	p.drawn = true
+}
+
+// end takes away what was drawn.
+func (p *progress) end() {
+	if p.drawn {
+		_, _ = io.WriteString(p.session.err, "\r\x1b[2K")
+		p.drawn = false
+	}
+}
+
+// soFar says how far a rollout is, in a line.
+func soFar(status *rollout.Status) string {
+	var parts []string
+	s := &status.State
+	for i := range status.Lanes {
+		o := &status.Lanes[i].Tasks
+		name := status.Lanes[i].Name
+		switch {
+		case s.Phase.Lowering() && o.Live > 0 && s.Lanes[i].Target == flags.None:
+			parts = append(parts, fmt.Sprintf("%s: %d of %d tasks back", name, o.Live-o.On, o.Live))
+		case o.Cohort > 0 && !o.Converged:
+			parts = append(parts, fmt.Sprintf("%s: %d of %d tasks follow", name, o.On, o.Cohort))
+		}
+	}
+	return strings.Join(append([]string{words(s.Phase)}, parts...), ", ")
+}
