@@ -19,32 +19,59 @@ func (c *Controller) Plan(ctx context.Context, p *rollout.Plan, cmd rollout.Comm
 	case errors.Is(err, rollout.ErrNotFound):
 	case err != nil:
 		return rollout.State{}, fmt.Errorf("%w: %w", rollout.ErrAway, err)
-	case before.Phase != rollout.Draft:
-		return before, rollout.Refusal(fmt.Sprintf("rollout %s is %s; its plan can only be replaced while it is a draft", p.Name, before.Phase))
 	case cmd.Expect != 0 && cmd.Expect != before.Version:
-		return before, fmt.Errorf("%w: you looked at revision %d, now it is %d", rollout.ErrConflict, cmd.Expect, before.Version)
+		return c.noPlan(ctx, before, p, cmd, fmt.Errorf("%w: you looked at revision %d, now it is %d", rollout.ErrConflict, cmd.Expect, before.Version))
+	case before.Phase != rollout.Draft:
+		return c.noPlan(ctx, before, p, cmd, rollout.Refusal(fmt.Sprintf("rollout %s is %s; its plan can only be replaced while it is a draft", p.Name, before.Phase)))
 	}
 	e := rollout.Event{
 		Rollout: p.Name, Kind: rollout.Planned, At: c.Now().UTC(), Plan: p,
 		By: cmd.By, Surface: cmd.Surface, Request: cmd.Request, Why: cmd.Reason,
 	}
 	after, _, err := c.Journal.Append(ctx, before, e)
-	if now, answer, done := c.doneBefore(ctx, p.Name, err); done {
+	if now, answer, done := c.doneBefore(ctx, p.Name, err, planned(p, cmd)); done {
 		return now, answer
 	}
 	return after, err
 }
 
+// noPlan records that a plan was refused, and returns why; unless the request
+// has stored it already.
+func (c *Controller) noPlan(ctx context.Context, s rollout.State, p *rollout.Plan, cmd rollout.Command, why error) (rollout.State, error) {
+	cmd.Verb = rollout.Planning
+	err := c.refused(ctx, s, cmd, why)
+	if now, answer, done := c.doneBefore(ctx, p.Name, err, planned(p, cmd)); done {
+		return now, answer
+	}
+	return s, err
+}
+
+// planned reports of an event whether it is what storing a plan caused.
+func planned(p *rollout.Plan, cmd rollout.Command) func(*rollout.Event) bool {
+	cmd.Verb = rollout.Planning
+	return func(e *rollout.Event) bool {
+		return e.Answers(&cmd) || e.Kind == rollout.Planned && e.By == cmd.By && e.Plan != nil && e.Plan.Hash() == p.Hash()
+	}
+}
+
 // doneBefore reports whether a request has done its work already, and then
-// answers as it was answered: with the present state, or the refusal.
-func (c *Controller) doneBefore(ctx context.Context, name string, err error) (rollout.State, error, bool) {
+// answers as it was answered: with the present state, or the refusal. A request
+// that has done something else is refused.
+func (c *Controller) doneBefore(ctx context.Context, name string, err error, same func(*rollout.Event) bool) (rollout.State, error, bool) {
 	var done rollout.Duplicate
 	if !errors.As(err, &done) {
 		return rollout.State{}, nil, false
 	}
 	now, err := c.Journal.State(ctx, name)
-	if err == nil && done.Event.Kind == rollout.Refused {
-		err = rollout.Refusal(done.Event.Why)
+	e := &done.Event
+	switch {
+	case err != nil:
+	case !same(e):
+		err = rollout.Reused{Event: *e}
+	case e.Kind == rollout.Refused && e.Command != nil && e.Command.Expect != 0 && e.Command.Expect != e.Seq-1:
+		err = fmt.Errorf("%w: %s", rollout.ErrConflict, e.Why)
+	case e.Kind == rollout.Refused:
+		err = rollout.Refusal(e.Why)
 	}
 	return now, err, true
 }
@@ -69,7 +96,7 @@ func (c *Controller) Do(ctx context.Context, name string, cmd rollout.Command) (
 			c.Poke()
 			return after, nil
 		}
-		if now, answer, done := c.doneBefore(ctx, name, err); done {
+		if now, answer, done := c.doneBefore(ctx, name, err, func(e *rollout.Event) bool { return e.Answers(&cmd) }); done {
 			return now, answer
 		}
 		if isOurs(err) {

@@ -60,7 +60,7 @@ func (c *Controller) appendHouse(ctx context.Context, cmd rollout.HouseCommand) 
 		case err == nil:
 			return after, refusal
 		}
-		if now, answer, done := c.doneBefore(ctx, rollout.HouseName, err); done {
+		if now, answer, done := c.doneBefore(ctx, rollout.HouseName, err, func(e *rollout.Event) bool { return e.AnswersHouse(&cmd) }); done {
 			return now, answer
 		}
 		return s, fmt.Errorf("%w: %w", rollout.ErrAway, err)
