@@ -63,11 +63,25 @@ func (r *refusal) Error() string {
 	text := fmt.Sprintf("%s %s: flipt answered %d: %s", r.request.method, r.request.path, r.status, r.message)
 	switch r.status {
 	case http.StatusUnauthorized:
-		text += "; it does not accept the token: one is needed that is valid and may " + r.request.needs
+		text += "; it does not accept the token: it takes " + Lacks(r)
 	case http.StatusForbidden:
-		text += "; the token lacks the permission to " + r.request.needs
+		text += "; the token lacks " + Lacks(r)
 	}
 	return text
+}
+
+// Lacks returns what the token that was refused would need, such as "the
+// permission to write flags", or nothing if err is no such refusal.
+func Lacks(err error) string {
+	var r *refusal
+	switch {
+	case !errors.As(err, &r):
+	case r.status == http.StatusUnauthorized:
+		return "a valid token that may " + r.request.needs
+	case r.status == http.StatusForbidden:
+		return "the permission to " + r.request.needs
+	}
+	return ""
 }
 
 // refused reports whether err is an answer with this status and, unless that is 0, this code.

@@ -43,7 +43,7 @@ func (s *Store) Namespaces(ctx context.Context) ([]string, error) {
 
 // List returns every boolean flag of a namespace, and every other one that bears
 // a mark of ours, in the order in which Flipt has them. A namespace that is
-// missing may be refused, or have no flags.
+// missing has none.
 func (s *Store) List(ctx context.Context, namespace string) ([]Listed, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.deadline)
 	defer cancel()

@@ -165,3 +165,11 @@ func TestAListWithoutAnEndIsGivenUpOn(t *testing.T) {
 		t.Errorf("got error %v", err)
 	}
 }
+
+func TestANamespaceThatIsMissingHasNoFlags(t *testing.T) {
+	onServers(t, func(t *testing.T, b bench) {
+		if listed := b.list(t, "cutover-missing"); len(listed) > 0 {
+			t.Errorf("it lists %v", listed)
+		}
+	}, flipttest.V1, flipttest.V2)
+}

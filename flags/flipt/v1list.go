@@ -66,6 +66,9 @@ func keysOf(all []object) ([]string, error) {
 // list asks for the rollouts of each boolean flag: the list of flags has none.
 func (v v1) list(ctx context.Context, namespace string) ([]found, error) {
 	all, err := v.pages(ctx, v.flags(flags.Key{Namespace: namespace}), "flags")
+	if refused(err, http.StatusNotFound, codeNotFound) {
+		return nil, nil // there is no such namespace
+	}
 	if err != nil {
 		return nil, err
 	}
