@@ -105,11 +105,11 @@ func (w *walk) step(r *Record) *Damage {
 		return damaged(Edited, "its text does not fit its hash, and is no event: %v", err)
 	case err != nil:
 		return damaged(Unreadable, "its text is no event: %v", err)
-	case e.Place > 0 && e.Place <= w.Last && e.Place != due:
+	case e.Place > 0 && e.Place <= w.furthest() && e.Place != due:
 		w.search = &search{due: due, here: r.Rollout, says: e.Place, passed: e.Place < due}
 		return nil
 	case !fits:
-		return damaged(Edited, "its text does not fit its hash: one of them was changed")
+		return damaged(Edited, "its text does not fit its hash: one of them was changed, or the event before was, together with its own hash")
 	case e.Place != due:
 		return damaged(Edited, "its text says that it belongs to place %d", e.Place)
 	}
@@ -125,6 +125,14 @@ func (w *walk) step(r *Record) *Damage {
 		w.Good(&e)
 	}
 	return w.held()
+}
+
+// furthest is the last place that there is any word of.
+func (w *walk) furthest() int64 {
+	if w.Tail != nil && w.Tail.Place > w.Last {
+		return w.Tail.Place
+	}
+	return w.Last
 }
 
 // follows holds an event against the one before it of its rollout. Where the
@@ -164,10 +172,7 @@ func (w *walk) held() *Damage {
 
 // end finds out whether events are missing at the end.
 func (w *walk) end() *Damage {
-	last, who := w.Last, "the head row knows of"
-	if w.Tail != nil && w.Tail.Place > last {
-		last, who = w.Tail.Place, "the head row remembers the hash of"
-	}
+	last, who := w.furthest(), "the head row knows of"
 	for i := range w.Checkpoints {
 		if at := w.Checkpoints[i].Place; at > last {
 			last, who = at, "the checkpoint is of"

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
+	"github.com/seed-c8cbbb61/cutover/rollout/audit"
 )
 
 // Append stores the next event of a rollout and returns the state after it and
@@ -25,7 +26,7 @@ func (j *Journal) Append(ctx context.Context, before rollout.State, e rollout.Ev
 	err := complete(&before, &e)
 	if err == nil {
 		err = j.write(ctx, takePlace, func(ctx context.Context, tx *sql.Tx, now head) (err error) {
-			after, stored, err = add(ctx, tx, now.place, &before, e)
+			after, stored, err = add(ctx, tx, &now, &before, e)
 			return err
 		})
 	}
@@ -59,27 +60,27 @@ func complete(before *rollout.State, e *rollout.Event) error {
 }
 
 // add is Append inside its transaction, which has taken the place.
-func add(ctx context.Context, tx *sql.Tx, place int64, before *rollout.State, e rollout.Event) (after rollout.State, stored rollout.Event, err error) {
+func add(ctx context.Context, tx *sql.Tx, now *head, before *rollout.State, e rollout.Event) (after rollout.State, stored rollout.Event, err error) {
 	if err := refuseDuplicate(ctx, tx, &e); err != nil {
 		return after, stored, err
 	}
-	last, err := linkAt(ctx, tx, place-1)
+	last, err := now.last()
 	if err != nil {
 		return after, stored, err
 	}
-	next, err := last.next(e)
+	next, err := last.Next(e)
 	if err != nil {
 		return after, stored, err
 	}
 	// What is folded is what will be read back.
-	if stored, err = decode(next.body); err != nil {
+	if stored, err = audit.Decode(next.Body); err != nil {
 		return after, stored, err
 	}
 	after = rollout.Apply(*before, &stored)
 	if err := putState(ctx, tx, stored.Rollout, &after); err != nil {
 		return after, stored, err
 	}
-	if err := next.insert(ctx, tx); err != nil {
+	if err := insert(ctx, tx, &next); err != nil {
 		return after, stored, err
 	}
 	return after, stored, changeClaims(ctx, tx, stored.Rollout, before.Claims(), after.Claims())
@@ -97,7 +98,7 @@ func refuseDuplicate(ctx context.Context, tx *sql.Tx, e *rollout.Event) error {
 	case err != nil:
 		return fmt.Errorf("looking for request %s: %w", e.Request, err)
 	}
-	first, err := decode(body)
+	first, err := audit.Decode(body)
 	if err != nil {
 		return err
 	}

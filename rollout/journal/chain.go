@@ -1,99 +1,49 @@
 package journal
 
 import (
+	"bytes"
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 
-	"github.com/seed-c8cbbb61/cutover/rollout"
+	"github.com/seed-c8cbbb61/cutover/rollout/audit"
 )
 
-// link is a place in the chain: its hash covers all that came before. Zero is
-// the beginning.
-type link struct {
-	place int64
-	hash  []byte
-}
-
-// facts are what the columns repeat of an event, to be searched for.
-type facts struct {
-	place   int64
-	rollout string
-	seq     uint64
-	kind    string
-	at      int64 // milliseconds
-	request sql.Null[string]
-}
-
-// entry is a row of events. The body is the event, as JSON, and never changes.
-type entry struct {
-	facts
-	body string
-	hash []byte
-}
-
-// linkAt returns the link at a place.
-func linkAt(ctx context.Context, tx *sql.Tx, place int64) (link, error) {
-	l := link{place: place}
-	if place == 0 {
-		return l, nil
+// last returns the checkpoint of the event before the place that was taken. A
+// chain whose end is not what it was is not gone on with: that would cover up
+// the traces.
+func (h *head) last() (audit.Checkpoint, error) {
+	last := audit.Checkpoint{Version: audit.Version, Place: h.place - 1, Hash: h.before}
+	damaged := func(kind audit.Kind, place int64, why string) error {
+		return audit.Damage{Kind: kind, Place: place, Why: why}
 	}
-	err := tx.QueryRowContext(ctx, `SELECT hash FROM events WHERE place = ?`, place).Scan(&l.hash)
-	if errors.Is(err, sql.ErrNoRows) {
-		return l, missing(place)
+	if last.Place > 0 && last.Hash == nil {
+		return last, damaged(audit.Cut, last.Place, "the head row knows of this place, and there is no event")
 	}
-	if err != nil {
-		return l, fmt.Errorf("reading the hash at place %d: %w", place, err)
+	// One that is older was left by a program that does not know of it; one that
+	// cannot be read is for Verify to tell.
+	tail, err := audit.ParseCheckpoint(h.tail.V)
+	switch {
+	case !h.tail.Valid || err != nil:
+		return last, nil
+	case tail.Place > last.Place:
+		return last, damaged(audit.Cut, last.Place+1, fmt.Sprintf("the head row remembers the hash of place %d", tail.Place))
+	case tail.Place == last.Place && !bytes.Equal(tail.Hash, last.Hash):
+		return last, damaged(audit.Rewritten, last.Place, "the head row remembers another hash for this place")
 	}
-	return l, nil
+	return last, nil
 }
 
-// next makes the entry that follows.
-func (l link) next(e rollout.Event) (entry, error) {
-	e.Place = l.place + 1
-	body, err := json.Marshal(e)
-	if err != nil {
-		return entry{}, fmt.Errorf("encoding the event: %w", err)
-	}
-	return entry{facts: factsOf(&e), body: string(body), hash: l.cover(string(body))}, nil
-}
-
-// cover returns the hash of an event that follows.
-func (l link) cover(body string) []byte {
-	sum := sha256.New()
-	sum.Write(l.hash)
-	sum.Write([]byte(body))
-	return sum.Sum(nil)
-}
-
-func factsOf(e *rollout.Event) facts {
-	return facts{
-		place:   e.Place,
-		rollout: e.Rollout,
-		seq:     e.Seq,
-		kind:    string(e.Kind),
-		at:      e.At.UnixMilli(),
-		request: sql.Null[string]{V: e.Request, Valid: e.Request != ""},
-	}
-}
-
-func (n *entry) insert(ctx context.Context, tx *sql.Tx) error {
+// insert stores the record of the place that was taken, and has the head row
+// remember it.
+func insert(ctx context.Context, tx *sql.Tx, r *audit.Record) error {
 	const query = `INSERT INTO events (place, rollout, seq, kind, at, request, body, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`
-	_, err := tx.ExecContext(ctx, query, n.place, n.rollout, n.seq, n.kind, n.at, n.request, n.body, n.hash)
+	_, err := tx.ExecContext(ctx, query, r.Place, r.Rollout, r.Seq, r.Kind, r.At, r.Request, r.Body, []byte(r.Hash))
 	if err != nil {
 		return fmt.Errorf("inserting the event: %w", err)
 	}
-	return nil
-}
-
-// decode reads an event. What a newer program has added to it is passed over.
-func decode(body string) (rollout.Event, error) {
-	var e rollout.Event
-	if err := json.Unmarshal([]byte(body), &e); err != nil {
-		return e, fmt.Errorf("decoding an event: %w", err)
+	if _, err := tx.ExecContext(ctx, `UPDATE journal SET tail = ? WHERE id = 1`, r.Checkpoint().String()); err != nil {
+		return fmt.Errorf("remembering the event in the head row: %w", err)
 	}
-	return e, nil
+	return nil
 }

@@ -6,11 +6,16 @@
 //	rollouts    orders orders pay orders  a row is the fold of its rollout's events
 //	claims      database orders ─▶ orders
 //	readers     slack ─▶ 3                how far each has told the story
+//	journal     4:60ab…                   the head row: where the chain ends, and its hash there
 //
 // [Journal.Append] stores event, row and claims in one transaction, one at a time:
 // it begins by taking the next place, which is a row lock on MySQL and comes after
 // BEGIN IMMEDIATE on SQLite. So places have no gaps and lie in the order of the
 // commits; who reads on from a place misses nothing.
+//
+// [Journal.Verify] holds all of it to the chain, which is package audit's, and
+// [Journal.Export] writes the events for others to do so. An append onto a chain
+// whose end is not what it was is refused.
 //
 // A request id counts once for a rollout: the second event that bears it is
 // refused with the first, as [rollout.Duplicate].

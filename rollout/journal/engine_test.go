@@ -36,7 +36,7 @@ type promise struct {
 func TestJournal(t *testing.T) {
 	var contract []promise
 	for _, part := range [][]promise{
-		appends(), races(), requests(), claims(), names(), readers(), finding(), house(), verifying(), opening(), properties(),
+		appends(), races(), requests(), claims(), names(), readers(), finding(), house(), verifying(), exporting(), opening(), properties(),
 	} {
 		contract = append(contract, part...)
 	}
@@ -155,8 +155,12 @@ func add(t testing.TB, j *journal.Journal, s rollout.State, events ...rollout.Ev
 // mustHold fails if the journal is not what its events make.
 func mustHold(t testing.TB, j *journal.Journal) {
 	t.Helper()
-	if err := j.Verify(t.Context()); err != nil {
-		t.Error(err)
+	result, err := j.Verify(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.Damage != nil {
+		t.Error(result.Damage)
 	}
 	for i, e := range all(t, j) {
 		if e.Place != int64(i)+1 {

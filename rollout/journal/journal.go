@@ -57,8 +57,16 @@ func migrate(ctx context.Context, db *sql.DB, dialect migrations.Dialect) error 
 	return migrations.Up(ctx, db, dialect)
 }
 
-// head is the one row of the journal: the newest place and the newest epoch.
-type head struct{ place, epoch int64 }
+// head is the one row of the journal: the newest place, the newest epoch, and
+// what was remembered of the newest event.
+type head struct {
+	place, epoch int64
+	tail         sql.Null[string]
+	before       []byte // hash of the event before the place; nil if there is none
+}
+
+// The event before is read along, to save an append a round trip.
+const readHead = `SELECT j.place, j.epoch, j.tail, e.hash FROM journal j LEFT JOIN events e ON e.place = j.place - 1 WHERE j.id = 1`
 
 // Each transaction that writes begins with one of these. It waits for the lock
 // of the row, so that no other writes until it ends; and since it comes before
@@ -91,7 +99,7 @@ func (j *Journal) write(ctx context.Context, first string, do func(context.Conte
 	if _, err := tx.ExecContext(ctx, first); err != nil {
 		return fmt.Errorf("locking the journal: %w", err)
 	}
-	if err := tx.QueryRowContext(ctx, `SELECT place, epoch FROM journal WHERE id = 1`).Scan(&now.place, &now.epoch); err != nil {
+	if err := tx.QueryRowContext(ctx, readHead).Scan(&now.place, &now.epoch, &now.tail, &now.before); err != nil {
 		return fmt.Errorf("reading the newest place: %w", err)
 	}
 	if err := do(ctx, tx, now); err != nil {

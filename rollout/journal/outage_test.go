@@ -3,6 +3,7 @@ package journal_test
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,9 @@ func serverGoes(t *testing.T, e *engine) {
 			"Since":  func(ctx context.Context) error { _, err := j.Since(ctx, 0, 1); return err },
 			"Keep":   func(ctx context.Context) error { return j.Keep(ctx, "slack", 1) },
 			"Lead":   func(ctx context.Context) error { _, err := j.Lead(ctx); return err },
-			"Verify": j.Verify,
+			"Find":   func(ctx context.Context) error { _, err := j.Find(ctx, rollout.Query{}); return err },
+			"Verify": func(ctx context.Context) error { _, err := j.Verify(ctx); return err },
+			"Export": func(ctx context.Context) error { return j.Export(ctx, io.Discard, 0) },
 		} {
 			limit := time.Now().Add(2 * time.Second)
 			ctx, cancel := context.WithDeadline(t.Context(), limit)

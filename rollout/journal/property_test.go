@@ -29,8 +29,8 @@ func randomHistories(t *testing.T, e *engine) {
 		for range rapid.IntRange(1, 15).Draw(r, "events") {
 			m.append(t, r, rapid.SampledFrom(journals).Draw(r, "journal"))
 		}
-		if err := journals[0].Verify(t.Context()); err != nil {
-			r.Fatal(err)
+		if result, err := journals[0].Verify(t.Context()); err != nil || result.Damage != nil {
+			r.Fatal(result.Damage, err)
 		}
 		for _, a := range m.rollouts {
 			m.compare(t, r, journals[1], a)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
+	"github.com/seed-c8cbbb61/cutover/rollout/audit"
 )
 
 // most is how many events are read at once: a limit that is not between 1 and
@@ -100,7 +101,7 @@ func (j *Journal) events(ctx context.Context, query string, args ...any) ([]roll
 	}
 	events := make([]rollout.Event, len(bodies))
 	for i, body := range bodies {
-		if events[i], err = decode(body); err != nil {
+		if events[i], err = audit.Decode(body); err != nil {
 			return nil, err
 		}
 	}

@@ -3,23 +3,28 @@ package journal
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"iter"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
+	"github.com/seed-c8cbbb61/cutover/rollout/audit"
 )
 
 // stored is what the journal holds beside the events, as it was at one moment.
 type stored struct {
-	place  int64 // of the newest event
-	rows   map[string]row
-	claims map[rollout.Claim]string
+	headless bool             // the head row is gone
+	place    int64            // of the newest event, as the head row has it
+	tail     sql.Null[string] // what the head row remembers of it
+	newest   int64            // place of the newest event
+	rows     map[string]row
+	claims   map[rollout.Claim]string
 }
 
-// row is a rollout's row; the version is that of the column.
+// row is a rollout's row as it is stored.
 type row struct {
-	version uint64
-	state   rollout.State
+	version int64
+	state   string
 }
 
 // snapshot reads the rows in one transaction, so that they belong together.
@@ -33,13 +38,15 @@ func (j *Journal) snapshot(ctx context.Context) (*stored, error) {
 	defer tx.Rollback() // it has only read
 
 	s := &stored{rows: make(map[string]row), claims: make(map[rollout.Claim]string)}
-	var newest int64
-	const ends = `SELECT place, (SELECT COALESCE(MAX(place), 0) FROM events) FROM journal WHERE id = 1`
-	if err := tx.QueryRowContext(ctx, ends).Scan(&s.place, &newest); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT COALESCE(MAX(place), 0) FROM events`).Scan(&s.newest); err != nil {
 		return nil, fmt.Errorf("reading the newest place: %w", err)
 	}
-	if newest > s.place {
-		return nil, Broken{Place: s.place + 1, Why: "the event lies beyond the end of the journal"}
+	err = tx.QueryRowContext(ctx, `SELECT place, tail FROM journal WHERE id = 1`).Scan(&s.place, &s.tail)
+	if errors.Is(err, sql.ErrNoRows) {
+		s.headless, s.place, err = true, s.newest, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the head row: %w", err)
 	}
 	if err := s.readRows(ctx, tx); err != nil {
 		return nil, fmt.Errorf("reading the rollouts: %w", err)
@@ -57,13 +64,10 @@ func (s *stored) readRows(ctx context.Context, tx *sql.Tx) error {
 	}
 	defer found.Close()
 	for found.Next() {
-		var name, text string
+		var name string
 		var r row
-		if err := found.Scan(&name, &r.version, &text); err != nil {
+		if err := found.Scan(&name, &r.version, &r.state); err != nil {
 			return err
-		}
-		if err := json.Unmarshal([]byte(text), &r.state); err != nil {
-			return Broken{Rollout: name, Why: fmt.Sprintf("its row cannot be read: %v", err)}
 		}
 		s.rows[name] = r
 	}
@@ -87,24 +91,51 @@ func (s *stored) readClaims(ctx context.Context, tx *sql.Tx) error {
 	return found.Err()
 }
 
-// entries returns the rows of the next events, as far as one read goes.
-func (j *Journal) entries(ctx context.Context, after, last int64) ([]entry, error) {
-	const page = 200
+// records returns the events after a place, up to another, as they are stored. It
+// holds no transaction open: what is stored does not change, and what is added
+// lies behind the last.
+func (j *Journal) records(ctx context.Context, after, last int64) iter.Seq2[audit.Record, error] {
+	return func(yield func(audit.Record, error) bool) {
+		for after < last {
+			page, err := j.page(ctx, after, last)
+			if err != nil {
+				yield(audit.Record{}, err)
+				return
+			}
+			if len(page) == 0 {
+				return
+			}
+			for i := range page {
+				if !yield(page[i], nil) {
+					return
+				}
+			}
+			after = page[len(page)-1].Place
+		}
+	}
+}
+
+// page returns the next records, as far as one read goes.
+func (j *Journal) page(ctx context.Context, after, last int64) ([]audit.Record, error) {
+	const size = 200
 	ctx, cancel := context.WithTimeout(ctx, callWithin)
 	defer cancel()
 	const query = `SELECT place, rollout, seq, kind, at, request, body, hash FROM events WHERE place > ? AND place <= ? ORDER BY place LIMIT ?`
-	found, err := j.db.QueryContext(ctx, query, after, last, page)
+	found, err := j.db.QueryContext(ctx, query, after, last, size)
 	if err != nil {
 		return nil, fmt.Errorf("reading the events after place %d: %w", after, err)
 	}
 	defer found.Close()
-	var entries []entry
+	page := make([]audit.Record, 0, size)
 	for found.Next() {
-		var n entry
-		if err := found.Scan(&n.place, &n.rollout, &n.seq, &n.kind, &n.at, &n.request, &n.body, &n.hash); err != nil {
+		var r audit.Record
+		if err := found.Scan(&r.Place, &r.Rollout, &r.Seq, &r.Kind, &r.At, &r.Request, &r.Body, &r.Hash); err != nil {
 			return nil, fmt.Errorf("reading the event after place %d: %w", after, err)
 		}
-		entries = append(entries, n)
+		page = append(page, r)
 	}
-	return entries, found.Err()
+	if err := found.Err(); err != nil {
+		return nil, fmt.Errorf("reading the events after place %d: %w", after, err)
+	}
+	return page, nil
 }

@@ -5,142 +5,121 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
+	"github.com/seed-c8cbbb61/cutover/rollout/audit"
 )
 
-// Broken says where the journal is no longer what was written.
-type Broken struct {
-	Place   int64  // the first that is wrong; where a row is, that of its rollout's last event
-	Rollout string // empty if it cannot be known
-	Why     string
-}
-
-func (b Broken) Error() string {
-	if b.Rollout == "" {
-		return fmt.Sprintf("the journal is broken at place %d: %s", b.Place, b.Why)
+// Verify walks the whole chain, holds it to the head row and to checkpoints that
+// were kept elsewhere, folds all events and holds the folds against the rows and
+// the claims, while others go on appending. The first damage is in the result; an
+// error leaves open whether there is any. Each of its reads has a limit; how many
+// there are depends on the journal, so the whole ends with ctx alone.
+func (j *Journal) Verify(ctx context.Context, checkpoints ...audit.Checkpoint) (audit.Result, error) {
+	result, err := j.verify(ctx, checkpoints)
+	if err != nil {
+		return result, fmt.Errorf("verifying the journal: %w", err)
 	}
-	return fmt.Sprintf("the journal is broken at place %d, rollout %s: %s", b.Place, b.Rollout, b.Why)
+	return result, nil
 }
 
-func missing(place int64) error { return Broken{Place: place, Why: "the event is missing"} }
-
-// Verify walks the whole chain, folds all events and holds the folds against the
-// rows and the claims, while others go on appending. The first difference is
-// returned as [Broken]. Each of its reads has a limit; how many there are depends
-// on the journal, so the whole ends with ctx alone.
-func (j *Journal) Verify(ctx context.Context) error {
-	if err := j.verify(ctx); err != nil {
-		return fmt.Errorf("verifying the journal: %w", err)
-	}
-	return nil
-}
-
-func (j *Journal) verify(ctx context.Context) error {
+func (j *Journal) verify(ctx context.Context, checkpoints []audit.Checkpoint) (audit.Result, error) {
 	stored, err := j.snapshot(ctx)
 	if err != nil {
-		return err
+		return audit.Result{}, err
 	}
-	w := walk{
+	f := folds{
 		states: make(map[string]rollout.State),
 		places: make(map[string]int64),
 		claims: make(map[rollout.Claim]string),
 	}
-	for w.at.place < stored.place {
-		entries, err := j.entries(ctx, w.at.place, stored.place)
-		if err != nil {
-			return err
-		}
-		if len(entries) == 0 {
-			return missing(w.at.place + 1)
-		}
-		for i := range entries {
-			if err := w.step(&entries[i]); err != nil {
-				return err
-			}
-		}
+	chain := audit.Chain{Last: stored.place, Checkpoints: checkpoints, Good: f.apply}
+	tail, unreadable := audit.ParseCheckpoint(stored.tail.V)
+	if stored.tail.Valid && unreadable == nil {
+		chain.Tail = &tail
 	}
-	return w.compare(stored)
+	result, err := audit.Verify(j.records(ctx, 0, stored.newest), chain)
+	switch {
+	case err != nil || result.Damage != nil:
+		return result, err
+	case stored.headless:
+		result.Damage = &audit.Damage{Kind: audit.Head, Place: stored.newest, Why: "the row that knows where the journal ends is gone"}
+	case stored.tail.Valid && unreadable != nil:
+		result.Damage = &audit.Damage{Kind: audit.Head, Place: stored.place, Why: "what the head row remembers of the last event was changed: " + unreadable.Error()}
+	default:
+		result.Damage, err = f.compare(stored, result.Checkpoint.Place)
+	}
+	return result, err
 }
 
-// walk is how far Verify has come, and what the events up to there make.
-type walk struct {
-	at     link
+// folds are what the events make, up to where Verify has come.
+type folds struct {
 	states map[string]rollout.State
 	places map[string]int64 // of each rollout's last event
 	claims map[rollout.Claim]string
 }
 
-// step takes the next event.
-func (w *walk) step(n *entry) error {
-	broken := func(format string, args ...any) error {
-		return Broken{Place: n.place, Rollout: n.rollout, Why: fmt.Sprintf(format, args...)}
-	}
-	if n.place != w.at.place+1 {
-		return missing(w.at.place + 1)
-	}
-	if !bytes.Equal(n.hash, w.at.cover(n.body)) {
-		return broken("the hash is not that of the event and the hash before")
-	}
-	e, err := decode(n.body)
-	if err != nil {
-		return broken("the event cannot be read: %v", err)
-	}
-	if factsOf(&e) != n.facts {
-		return broken("the columns do not say what the event says")
-	}
-	before := w.states[n.rollout]
-	if n.seq != before.Version+1 {
-		return broken("event %d follows event %d", n.seq, before.Version)
-	}
-	after := rollout.Apply(before, &e)
-	w.at, w.states[n.rollout], w.places[n.rollout] = link{n.place, n.hash}, after, n.place
-	w.claim(n.rollout, before.Claims(), after.Claims())
-	return nil
-}
-
-// claim does to the claims what an append does.
-func (w *walk) claim(name string, before, after []rollout.Claim) {
-	for _, claim := range before {
-		if claim.Kind != rollout.ClaimFlag && !slices.Contains(after, claim) {
-			delete(w.claims, claim)
+// apply takes the next event, and does to the claims what an append does.
+func (f *folds) apply(e *rollout.Event) {
+	before := f.states[e.Rollout]
+	after := rollout.Apply(before, e)
+	f.states[e.Rollout], f.places[e.Rollout] = after, e.Place
+	claimed := after.Claims()
+	for _, claim := range before.Claims() {
+		if claim.Kind != rollout.ClaimFlag && !slices.Contains(claimed, claim) {
+			delete(f.claims, claim)
 		}
 	}
-	for _, claim := range after {
-		w.claims[claim] = name
+	for _, claim := range claimed {
+		f.claims[claim] = e.Rollout
 	}
 }
 
-// compare holds what the events make against the rows; of the rollouts that
-// differ it names the one whose last event comes first.
-func (w *walk) compare(stored *stored) error {
-	var wrong []Broken
-	for _, name := range union(w.states, stored.rows) {
-		why, err := differs(w.states, stored.rows, name)
+// compare holds what the events make against the rows and the claims. Rows that
+// have folded events which are not there come first: much else may come of those.
+// Of the rollouts that differ it names the one whose last event comes first.
+func (f *folds) compare(stored *stored, last int64) (*audit.Damage, error) {
+	var wrong []audit.Damage
+	var cut []string
+	for _, name := range union(f.states, stored.rows) {
+		ahead, why, err := f.differs(stored.rows, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if why != "" {
-			wrong = append(wrong, Broken{Place: w.places[name], Rollout: name, Why: why})
+		switch {
+		case ahead:
+			cut = append(cut, name)
+		case why != "":
+			wrong = append(wrong, audit.Damage{Kind: audit.Row, Place: f.places[name], Rollout: name, Why: why})
 		}
 	}
-	for _, claim := range union(w.claims, stored.claims) {
-		if want, got := w.claims[claim], stored.claims[claim]; want != got {
+	if len(cut) > 0 {
+		slices.Sort(cut)
+		d := audit.Damage{Kind: audit.Cut, Place: last + 1, Why: fmt.Sprintf(
+			"the journal ends at place %d, and the rows of %s have folded more events than there are: the last ones were removed", last, strings.Join(cut, ", "))}
+		if len(cut) == 1 {
+			d.Rollout = cut[0]
+		}
+		return &d, nil
+	}
+	for _, claim := range union(f.claims, stored.claims) {
+		if want, got := f.claims[claim], stored.claims[claim]; want != got {
 			why := fmt.Sprintf("%s %s is claimed by %q instead of %q", claim.Kind, claim.Name, got, want)
 			name := cmp.Or(want, got)
-			wrong = append(wrong, Broken{Place: w.places[name], Rollout: name, Why: why})
+			wrong = append(wrong, audit.Damage{Kind: audit.Claim, Place: f.places[name], Rollout: name, Why: why})
 		}
 	}
 	if len(wrong) == 0 {
-		return nil
+		return nil, nil
 	}
-	return slices.MinFunc(wrong, func(a, b Broken) int {
+	first := slices.MinFunc(wrong, func(a, b audit.Damage) int {
 		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Rollout, b.Rollout), cmp.Compare(a.Why, b.Why))
 	})
+	return &first, nil
 }
 
 func union[K comparable, A, B any](a map[K]A, b map[K]B) []K {
@@ -153,26 +132,37 @@ func union[K comparable, A, B any](a map[K]A, b map[K]B) []K {
 	return keys
 }
 
-// differs says how a row differs from the fold; it is empty if it does not.
-func differs(folds map[string]rollout.State, rows map[string]row, name string) (string, error) {
-	fold, folded := folds[name]
+// differs says how a row differs from the fold, if it does, and whether it is
+// ahead: then it is a good row of events that are not there.
+func (f *folds) differs(rows map[string]row, name string) (ahead bool, why string, err error) {
+	fold, folded := f.states[name]
 	row, stored := rows[name]
+	if !stored {
+		return false, "its row is missing", nil
+	}
+	var state rollout.State
+	if err := json.Unmarshal([]byte(row.state), &state); err != nil {
+		return false, fmt.Sprintf("its row cannot be read: %v", err), nil
+	}
 	switch {
-	case !stored:
-		return "its row is missing", nil
+	case row.version == int64(state.Version) && state.Version > fold.Version:
+		return true, "", nil
 	case !folded:
-		return "it has a row, and no events", nil
-	case row.version != fold.Version:
-		return fmt.Sprintf("its row is of version %d, its events make version %d", row.version, fold.Version), nil
+		return false, "it has a row, and no events", nil
+	case row.version != int64(fold.Version):
+		return false, fmt.Sprintf("its row is of version %d, its events make version %d", row.version, fold.Version), nil
 	}
 	// As JSON, so that it does not matter what JSON cannot keep apart.
-	a, errA := json.Marshal(fold)
-	b, errB := json.Marshal(row.state)
-	if err := errors.Join(errA, errB); err != nil {
-		return "", fmt.Errorf("encoding the state of rollout %s: %w", name, err)
+	want, err := json.Marshal(fold)
+	if err != nil {
+		return false, "", fmt.Errorf("encoding the state of rollout %s: %w", name, err)
 	}
-	if !bytes.Equal(a, b) {
-		return "its row is not what its events make", nil
+	got, err := json.Marshal(state)
+	if err != nil {
+		return false, "", fmt.Errorf("encoding the state of rollout %s: %w", name, err)
 	}
-	return "", nil
+	if !bytes.Equal(want, got) {
+		return false, "its row is not what its events make", nil
+	}
+	return false, "", nil
 }

@@ -2,7 +2,9 @@ package journal_test
 
 import (
 	"crypto/sha256"
+	"database/sql"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
+	"github.com/seed-c8cbbb61/cutover/rollout/audit"
 	"github.com/seed-c8cbbb61/cutover/rollout/journal"
 )
 
@@ -17,7 +20,8 @@ func verifying() []promise {
 	return []promise{
 		{"a journal of many pages is whole, and so is an empty one", wholeJournal},
 		{"whatever is changed behind the journal's back is found, at its place", tampering},
-		{"an append onto a chain whose end is gone is refused", brokenEnd},
+		{"random damage by SQL is named, place and kind", randomDamage},
+		{"an append onto a chain whose end is not what it was is refused", brokenEnd},
 		{"fields that a newer program has added are covered by the chain and passed over", newerFields},
 	}
 }
@@ -36,39 +40,59 @@ func wholeJournal(t *testing.T, e *engine) {
 func tampering(t *testing.T, e *engine) {
 	for _, tampered := range []struct {
 		what, query string
-		want        journal.Broken
+		want        *audit.Damage
 	}{
 		{
 			"an event's text", `UPDATE events SET body = REPLACE(body, 'calm', 'wild') WHERE place = 2`,
-			journal.Broken{Place: 2, Rollout: "orders"},
+			&audit.Damage{Kind: audit.Edited, Place: 2, Rollout: "orders"},
 		},
 		{
 			"an event's hash", `UPDATE events SET hash = (SELECT h FROM (SELECT hash AS h FROM events WHERE place = 1) x) WHERE place = 4`,
-			journal.Broken{Place: 4, Rollout: "orders"},
+			&audit.Damage{Kind: audit.Edited, Place: 4, Rollout: "orders"},
 		},
-		{"an event's kind", `UPDATE events SET kind = 'approved' WHERE place = 2`, journal.Broken{Place: 2, Rollout: "orders"}},
-		{"an event's time", `UPDATE events SET at = at + 1 WHERE place = 5`, journal.Broken{Place: 5, Rollout: "pay"}},
-		{"an event's request", `UPDATE events SET request = NULL WHERE place = 5`, journal.Broken{Place: 5, Rollout: "pay"}},
-		{"an event's seq", `UPDATE events SET seq = 9 WHERE place = 4`, journal.Broken{Place: 4, Rollout: "orders"}},
-		{"an event removed from the middle", `DELETE FROM events WHERE place = 3`, journal.Broken{Place: 3}},
-		{"the first event removed", `DELETE FROM events WHERE place = 1`, journal.Broken{Place: 1}},
-		{"the last event removed", `DELETE FROM events WHERE place = 5`, journal.Broken{Place: 5}},
-		{"all events removed", `DELETE FROM events`, journal.Broken{Place: 1}},
-		{"an event hidden beyond the end", `UPDATE journal SET place = 4`, journal.Broken{Place: 5}},
+		{"an event's kind", `UPDATE events SET kind = 'approved' WHERE place = 2`, &audit.Damage{Kind: audit.Edited, Place: 2, Rollout: "orders"}},
+		{"an event's time", `UPDATE events SET at = at + 1 WHERE place = 5`, &audit.Damage{Kind: audit.Edited, Place: 5, Rollout: "pay"}},
+		{"an event's request", `UPDATE events SET request = NULL WHERE place = 5`, &audit.Damage{Kind: audit.Edited, Place: 5, Rollout: "pay"}},
+		{"a request that is no text", `UPDATE events SET request = '' WHERE place = 4`, &audit.Damage{Kind: audit.Edited, Place: 4, Rollout: "orders"}},
+		{"an event's seq", `UPDATE events SET seq = -9 WHERE place = 4`, &audit.Damage{Kind: audit.Edited, Place: 4, Rollout: "orders"}},
+		{"an event's place", `UPDATE events SET place = 99 WHERE place = 4`, &audit.Damage{Kind: audit.Reordered, Place: 4, Rollout: "orders"}},
+		{"an event removed from the middle", `DELETE FROM events WHERE place = 3`, &audit.Damage{Kind: audit.Missing, Place: 3}},
+		{"the first event removed", `DELETE FROM events WHERE place = 1`, &audit.Damage{Kind: audit.Missing, Place: 1}},
+		{"the last event removed", `DELETE FROM events WHERE place = 5`, &audit.Damage{Kind: audit.Cut, Place: 5}},
+		{"all events removed", `DELETE FROM events`, &audit.Damage{Kind: audit.Cut, Place: 1}},
+		{"an event hidden beyond the end", `UPDATE journal SET place = 4`, &audit.Damage{Kind: audit.Extra, Place: 5, Rollout: "pay"}},
+		{"the head row removed", `DELETE FROM journal`, &audit.Damage{Kind: audit.Head, Place: 5}},
+		{"the tail", `UPDATE journal SET tail = REPLACE(tail, '5:', '4:')`, &audit.Damage{Kind: audit.Rewritten, Place: 4}},
+		{"the tail, to one that is to come", `UPDATE journal SET tail = REPLACE(tail, '5:', '6:')`, &audit.Damage{Kind: audit.Cut, Place: 6}},
+		{"the tail, to nonsense", `UPDATE journal SET tail = 'calm'`, &audit.Damage{Kind: audit.Head, Place: 5}},
+		{"the tail, to that of an older program", `UPDATE journal SET tail = NULL`, nil},
 		{
 			"a row's state", `UPDATE rollouts SET state = REPLACE(state, '"db2"', '"db9"') WHERE name = 'pay'`,
-			journal.Broken{Place: 5, Rollout: "pay"},
+			&audit.Damage{Kind: audit.Row, Place: 5, Rollout: "pay"},
 		},
-		{"a row's state made unreadable", `UPDATE rollouts SET state = '{"version":"x"}' WHERE name = 'pay'`, journal.Broken{Rollout: "pay"}},
-		{"a row's version", `UPDATE rollouts SET version = 2 WHERE name = 'orders'`, journal.Broken{Place: 4, Rollout: "orders"}},
-		{"a row removed", `DELETE FROM rollouts WHERE name = 'orders'`, journal.Broken{Place: 4, Rollout: "orders"}},
-		{"two rows", `UPDATE rollouts SET version = 9`, journal.Broken{Place: 4, Rollout: "orders"}},
-		{"a row of nothing", `INSERT INTO rollouts (name, version, state) VALUES ('ghost', 1, '{}')`, journal.Broken{Rollout: "ghost"}},
-		{"a claim given away", `UPDATE claims SET holder = 'orders' WHERE kind = 'database'`, journal.Broken{Place: 5, Rollout: "pay"}},
-		{"a claim removed", `DELETE FROM claims WHERE kind = 'flag'`, journal.Broken{Place: 5, Rollout: "pay"}},
+		{
+			"a row's state made unreadable", `UPDATE rollouts SET state = '{"version":"x"}' WHERE name = 'pay'`,
+			&audit.Damage{Kind: audit.Row, Place: 5, Rollout: "pay"},
+		},
+		{"a row's version", `UPDATE rollouts SET version = 2 WHERE name = 'orders'`, &audit.Damage{Kind: audit.Row, Place: 4, Rollout: "orders"}},
+		{"a row removed", `DELETE FROM rollouts WHERE name = 'orders'`, &audit.Damage{Kind: audit.Row, Place: 4, Rollout: "orders"}},
+		{"two rows", `UPDATE rollouts SET version = 9`, &audit.Damage{Kind: audit.Row, Place: 4, Rollout: "orders"}},
+		{
+			"a row of nothing", `INSERT INTO rollouts (name, version, state) VALUES ('ghost', 1, '{}')`,
+			&audit.Damage{Kind: audit.Row, Rollout: "ghost"},
+		},
+		{
+			"a row of events that are not there", `INSERT INTO rollouts (name, version, state) VALUES ('ghost', 1, '{"version":1}')`,
+			&audit.Damage{Kind: audit.Cut, Place: 6, Rollout: "ghost"},
+		},
+		{
+			"a claim given away", `UPDATE claims SET holder = 'orders' WHERE kind = 'database'`,
+			&audit.Damage{Kind: audit.Claim, Place: 5, Rollout: "pay"},
+		},
+		{"a claim removed", `DELETE FROM claims WHERE kind = 'flag'`, &audit.Damage{Kind: audit.Claim, Place: 5, Rollout: "pay"}},
 		{
 			"a claim of nothing", `INSERT INTO claims (kind, name, holder) VALUES ('flag', 'default/x', 'orders')`,
-			journal.Broken{Place: 4, Rollout: "orders"},
+			&audit.Damage{Kind: audit.Claim, Place: 4, Rollout: "orders"},
 		},
 	} {
 		t.Run(tampered.what, func(t *testing.T) {
@@ -82,30 +106,54 @@ func tampering(t *testing.T, e *engine) {
 			add(t, j, pay, started)
 			mustHold(t, j)
 
-			if _, err := raw(t, source).ExecContext(t.Context(), tampered.query); err != nil {
-				t.Fatal(err)
-			}
-			var got journal.Broken
-			if err := j.Verify(t.Context()); !errors.As(err, &got) {
-				t.Fatalf("got %v, want broken", err)
-			}
-			if diff := cmp.Diff(tampered.want, got, cmpopts.IgnoreFields(got, "Why")); diff != "" || got.Why == "" {
-				t.Errorf("%v: want -, got +:\n%s", got, diff)
-			}
+			execute(t, raw(t, source), tampered.query)
+			mustFind(t, j, tampered.want)
 		})
 	}
 }
 
-func brokenEnd(t *testing.T, e *engine) {
-	source := e.source(t)
-	j := open(t, source)
-	s := add(t, j, rollout.State{}, planned(plan("orders", "db")), noted("the end"))
-	if _, err := raw(t, source).ExecContext(t.Context(), `DELETE FROM events WHERE place = 2`); err != nil {
+// execute runs a statement behind the journal's back.
+func execute(t testing.TB, db *sql.DB, query string, args ...any) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), query, args...); err != nil {
 		t.Fatal(err)
 	}
-	var broken journal.Broken
-	if _, _, err := j.Append(t.Context(), s, noted("more")); !errors.As(err, &broken) || broken.Place != 2 {
-		t.Errorf("got %v, want broken at place 2", err)
+}
+
+// mustFind verifies, and fails if another damage than this is found.
+func mustFind(t testing.TB, j *journal.Journal, want *audit.Damage, checkpoints ...audit.Checkpoint) {
+	t.Helper()
+	result, err := j.Verify(t.Context(), checkpoints...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, result.Damage, cmpopts.IgnoreFields(audit.Damage{}, "Why")); diff != "" {
+		t.Errorf("%v: want -, got +:\n%s", result.Damage, diff)
+	}
+	if result.Damage != nil && result.Damage.Why == "" {
+		t.Errorf("%v does not say why", result.Damage)
+	}
+}
+
+// Appending would cover up what was done to the last event.
+func brokenEnd(t *testing.T, e *engine) {
+	for _, tt := range []struct {
+		query string
+		want  audit.Damage
+	}{
+		{`DELETE FROM events WHERE place = 2`, audit.Damage{Kind: audit.Cut, Place: 2}},
+		{`UPDATE journal SET place = 1`, audit.Damage{Kind: audit.Cut, Place: 2}},
+		{`UPDATE events SET hash = (SELECT h FROM (SELECT hash AS h FROM events WHERE place = 1) x) WHERE place = 2`, audit.Damage{Kind: audit.Rewritten, Place: 2}},
+	} {
+		source := e.source(t)
+		j := open(t, source)
+		s := add(t, j, rollout.State{}, planned(plan("orders", "db")), noted("the end"))
+		execute(t, raw(t, source), tt.query)
+		_, _, err := j.Append(t.Context(), s, noted("more"))
+		got, _ := errors.AsType[audit.Damage](err)
+		if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(audit.Damage{}, "Why")); diff != "" {
+			t.Errorf("%v: want -, got +:\n%s", err, diff)
+		}
 	}
 }
 
@@ -126,9 +174,8 @@ func newerFields(t *testing.T, e *engine) {
 	}
 	body = strings.Replace(body, "{", `{"warp":{"factor":9},`, 1)
 	hash := sha256.Sum256(append(before, body...))
-	if _, err := db.ExecContext(t.Context(), `UPDATE events SET body = ?, hash = ? WHERE place = 2`, body, hash[:]); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, db, `UPDATE events SET body = ?, hash = ? WHERE place = 2`, body, hash[:])
+	execute(t, db, `UPDATE journal SET tail = ?`, fmt.Sprintf("2:%x", hash))
 
 	mustHold(t, j)
 	if events := all(t, j); events[1].Why != "old" {
