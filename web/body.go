@@ -7,7 +7,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -19,26 +18,61 @@ const (
 	reportLimit = 256 << 10
 )
 
-// accepts reports whether JSON may be answered.
-func accepts(values []string) bool {
-	if len(values) == 0 {
-		return true
+// negotiate returns which of the offered media types is wanted most; of those
+// that are wanted alike, the first.
+func negotiate(accept, offers []string) (string, error) {
+	if len(accept) == 0 {
+		return offers[0], nil
 	}
-	for _, value := range values {
+	best, most := "", 0.0
+	for _, offer := range offers {
+		if q := wanted(accept, offer); q > most {
+			best, most = offer, q
+		}
+	}
+	if best == "" {
+		return "", &fault{
+			status: http.StatusNotAcceptable, code: NotAcceptable,
+			detail: "Accept: only " + strings.Join(offers, ", ") + " is served",
+		}
+	}
+	return best, nil
+}
+
+// wanted returns the weight, from 0 to 1, that the closest entry gives to a kind.
+func wanted(accept []string, kind string) float64 {
+	weight, closest := 0.0, 0
+	for _, value := range accept {
 		for entry := range strings.SplitSeq(value, ",") {
-			kind, params, err := mime.ParseMediaType(entry)
-			if err != nil {
+			wants, params, err := mime.ParseMediaType(entry)
+			near := closeness(wants, kind)
+			if err != nil || near <= closest {
 				continue
 			}
-			if q, err := strconv.ParseFloat(params["q"], 64); err == nil && q == 0 {
-				continue
-			}
-			if slices.Contains([]string{"*/*", "application/*", "application/json", "application/problem+json"}, kind) {
-				return true
+			weight, closest = 1, near
+			if q, err := strconv.ParseFloat(params["q"], 64); err == nil {
+				weight = q
 			}
 		}
 	}
-	return false
+	return weight
+}
+
+// closeness says how closely an entry of Accept names a kind; 0 is not at all.
+// Problems are JSON, too.
+func closeness(entry, kind string) int {
+	group, _, _ := strings.Cut(kind, "/")
+	switch {
+	case entry == kind:
+		return 4
+	case entry == problemKind && kind == jsonKind:
+		return 3
+	case entry == group+"/*":
+		return 2
+	case entry == "*/*":
+		return 1
+	}
+	return 0
 }
 
 // body reads a body of one media type, in UTF-8.

@@ -168,7 +168,7 @@ func TestRolloutsAreListedByNameAndNoneIsAnEmptyList(t *testing.T) {
 		t.Errorf("listed as %s", body)
 	}
 	h.journal.events = nil
-	if body := h.ask(Viewer, "GET", "/api/v1/rollouts", "").Body.String(); body != "{\"rollouts\":[]}\n" {
+	if body := h.ask(Viewer, "GET", "/api/v1/rollouts", "").Body.String(); body != "{\"rollouts\":[],\"next\":\"\"}\n" {
 		t.Errorf("none is %s", body)
 	}
 }

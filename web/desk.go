@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"time"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
@@ -20,6 +21,24 @@ type Desk interface {
 	Status(ctx context.Context, name string) (rollout.Status, error)
 }
 
+// House takes what is about all rollouts. Its errors are the desk's.
+type House interface {
+	House(ctx context.Context) (rollout.House, error)
+	DoHouse(ctx context.Context, c rollout.HouseCommand) (rollout.House, error)
+}
+
+// Inspector looks closer at one rollout. Its errors are the desk's.
+type Inspector interface {
+	// Gates returns the gates with their points of the last while.
+	Gates(ctx context.Context, name string, while time.Duration) ([]rollout.Reading, error)
+
+	// Tasks returns where each task stands.
+	Tasks(ctx context.Context, name string) ([]rollout.TaskStatus, error)
+
+	// Preflight runs the preflight now; it starts nothing.
+	Preflight(ctx context.Context, name string) (*rollout.Report, error)
+}
+
 // Journal reads what came to pass.
 type Journal interface {
 	// States returns every rollout.
@@ -27,6 +46,10 @@ type Journal interface {
 
 	// Events returns a rollout's events after a place in its own order.
 	Events(ctx context.Context, name string, afterSeq uint64, limit int) ([]rollout.Event, error)
+
+	// Find returns the events that a query asks for, of all rollouts; fewer than
+	// its limit means that there are no more.
+	Find(ctx context.Context, q rollout.Query) ([]rollout.Event, error)
 }
 
 // Fleet takes the reports of tasks.

@@ -16,6 +16,7 @@ type Problem struct {
 	Code      Code              `json:"code"`
 	Detail    string            `json:"detail"`
 	Problems  []rollout.Problem `json:"problems,omitempty"` // each thing that is wrong with what was sent
+	Changed   *Changed          `json:"changed,omitempty"`  // of a conflict: what came to pass since
 	RequestID string            `json:"request_id"`
 }
 
@@ -33,11 +34,13 @@ const (
 	NotAcceptable    Code = "not_acceptable"    // 406: only JSON is served
 	Conflict         Code = "conflict"          // 409: the rollout has gone on since it was looked at
 	Refused          Code = "refused"           // 409: not now; the detail says why and what can be done
+	RequestReused    Code = "request_reused"    // 409: that request id has done something else
 	LockedByOther    Code = "locked"            // 409: the database or flag key is another rollout's
 	TooLarge         Code = "too_large"         // 413
 	UnsupportedMedia Code = "unsupported_media" // 415
 	InvalidPlan      Code = "invalid_plan"      // 422: all that is wrong is listed
 	TooManyFailures  Code = "too_many_failures" // 429: of tokens, from one address
+	TooManyStreams   Code = "too_many_streams"  // 429
 	Internal         Code = "internal"          // 500: a fault of ours
 	Away             Code = "away"              // 503: the journal cannot be reached; only rollback is obeyed
 	Timeout          Code = "timeout"           // 504: the outcome is unknown
@@ -66,6 +69,7 @@ func status(err error) Problem {
 		found   *fault
 		refusal rollout.Refusal
 		locked  rollout.Locked
+		reused  rollout.Reused
 		invalid rollout.Invalid
 	)
 	switch {
@@ -74,9 +78,15 @@ func status(err error) Problem {
 	case errors.Is(err, rollout.ErrNotFound):
 		return Problem{Status: http.StatusNotFound, Code: NotFound, Detail: "no such rollout"}
 	case errors.Is(err, rollout.ErrConflict):
-		return Problem{Status: http.StatusConflict, Code: Conflict, Detail: "the rollout has gone on since you looked; nothing was done. Look again"}
+		p := Problem{Status: http.StatusConflict, Code: Conflict, Detail: "the rollout has gone on since you looked; nothing was done. Look again"}
+		if since, ok := errors.AsType[stale](err); ok {
+			p.Changed = since.changed
+		}
+		return p
 	case errors.As(err, &refusal):
 		return Problem{Status: http.StatusConflict, Code: Refused, Detail: refusal.Error()}
+	case errors.As(err, &reused):
+		return Problem{Status: http.StatusConflict, Code: RequestReused, Detail: reused.Error()}
 	case errors.As(err, &locked):
 		return Problem{Status: http.StatusConflict, Code: LockedByOther, Detail: locked.Error()}
 	case errors.As(err, &invalid):

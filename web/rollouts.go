@@ -6,24 +6,91 @@ import (
 	"math"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
+	"github.com/seed-c8cbbb61/cutover/gates"
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
-// list returns every rollout, by name.
+// rolloutList is a part of all rollouts.
+type rolloutList struct {
+	Rollouts []rollout.State `json:"rollouts"`
+	Next     string          `json:"next"`
+}
+
+// list returns the rollouts that are asked for and may be read, by name.
 func (s *server) list(ctx context.Context, c *call) (answer, error) {
-	if err := queries(c.r.URL.Query()); err != nil {
+	query := c.r.URL.Query()
+	if err := queries(query, "state", "database", "owner", "after", "limit"); err != nil {
 		return answer{}, err
 	}
+	asked, err := parseFilter(query)
+	if err != nil {
+		return answer{}, err
+	}
+	p, err := pageOf(query)
+	if err != nil {
+		return answer{}, err
+	}
+	states, err := s.readable(ctx, c.who)
+	if err != nil {
+		return answer{}, err
+	}
+	states = slices.DeleteFunc(states, func(st rollout.State) bool { return !asked.matches(&st) })
+	part, next := cut(states, p, func(st *rollout.State) string { return st.Name })
+	return answer{body: rolloutList{Rollouts: part, Next: next}}, nil
+}
+
+// readable returns all rollouts that somebody may read. The list is his own.
+func (s *server) readable(ctx context.Context, who Caller) ([]rollout.State, error) {
 	states, err := s.Journal.States(ctx)
 	if err != nil {
-		return answer{}, fmt.Errorf("listing rollouts: %w: %w", rollout.ErrAway, err)
+		return nil, fmt.Errorf("listing rollouts: %w: %w", rollout.ErrAway, err)
 	}
-	states = append([]rollout.State{}, states...) // an empty list is a list, too
-	slices.SortFunc(states, func(a, b rollout.State) int { return strings.Compare(a.Name, b.Name) })
-	return answer{body: map[string]any{"rollouts": states}}, nil
+	return slices.DeleteFunc(slices.Clone(states), func(st rollout.State) bool {
+		ok, _ := may(who, toRead, databaseName(&st))
+		return !ok
+	}), nil
+}
+
+// databaseName is the database that a rollout is on.
+func databaseName(s *rollout.State) string {
+	if s.Plan == nil {
+		return everywhere
+	}
+	return s.Plan.Database.Name
+}
+
+// filter is which rollouts are asked for; what is empty asks for any.
+type filter struct {
+	phases          []rollout.Phase
+	database, owner string
+}
+
+// phases returns all states that a rollout may be in.
+func phases() []rollout.Phase {
+	return []rollout.Phase{
+		rollout.Draft, rollout.Preflight, rollout.Ready, rollout.Advancing, rollout.Baking, rollout.Waiting, rollout.Held,
+		rollout.RollingBack, rollout.RolledBack, rollout.Stuck, rollout.Soaking, rollout.Completed, rollout.Withdrawn,
+	}
+}
+
+func parseFilter(query url.Values) (f filter, err error) {
+	if f.phases, err = choices(query, "state", phases()); err != nil {
+		return f, err
+	}
+	if f.database, err = word(query, "database"); err != nil {
+		return f, err
+	}
+	f.owner, err = word(query, "owner")
+	return f, err
+}
+
+// matches reports whether a rollout is asked for. Its owner is the person who
+// answers for it, and whom its plan names.
+func (f *filter) matches(s *rollout.State) bool {
+	return (len(f.phases) == 0 || slices.Contains(f.phases, s.Phase)) &&
+		(f.database == "" || f.database == databaseName(s)) &&
+		(f.owner == "" || f.owner == s.Owner || s.Plan != nil && f.owner == s.Plan.Owner)
 }
 
 // show returns a rollout's status.
@@ -31,87 +98,24 @@ func (s *server) show(ctx context.Context, c *call) (answer, error) {
 	if err := queries(c.r.URL.Query()); err != nil {
 		return answer{}, err
 	}
-	status, err := s.Desk.Status(ctx, c.name())
+	seen, err := s.find(ctx, c)
 	if err != nil {
-		return answer{}, fmt.Errorf("looking at %s: %w", c.name(), err)
+		return answer{}, err
 	}
-	return answer{body: status}, nil
+	seen.Verdicts = speakable(seen.Verdicts)
+	return answer{body: seen}, nil
 }
 
-// How many events are answered at once.
-const (
-	eventsUsual = 100
-	eventsMost  = 1000
-)
-
-// events returns a rollout's events after a place, oldest first, and the place
-// to go on after.
-func (s *server) events(ctx context.Context, c *call) (answer, error) {
-	query := c.r.URL.Query()
-	if err := queries(query, "after", "limit"); err != nil {
-		return answer{}, err
-	}
-	after, err := number(query, "after", 0, 0, math.MaxInt64)
-	if err != nil {
-		return answer{}, err
-	}
-	limit, err := number(query, "limit", eventsUsual, 1, eventsMost)
-	if err != nil {
-		return answer{}, err
-	}
-	events, err := s.Journal.Events(ctx, c.name(), after, int(limit))
-	if err != nil {
-		return answer{}, fmt.Errorf("reading events of %s: %w: %w", c.name(), rollout.ErrAway, err)
-	}
-	next := after
-	if len(events) > 0 {
-		next = events[len(events)-1].Seq
-	} else if err := s.exists(ctx, c, after); err != nil {
-		return answer{}, err
-	}
-	return answer{body: map[string]any{"events": append([]rollout.Event{}, events...), "next": next}}, nil
-}
-
-// exists tells a rollout without newer events from none at all: every rollout
-// has a first event.
-func (s *server) exists(ctx context.Context, c *call, after uint64) error {
-	if after == 0 {
-		return rollout.ErrNotFound
-	}
-	first, err := s.Journal.Events(ctx, c.name(), 0, 1)
-	if err != nil {
-		return fmt.Errorf("reading events of %s: %w: %w", c.name(), rollout.ErrAway, err)
-	}
-	if len(first) == 0 {
-		return rollout.ErrNotFound
-	}
-	return nil
-}
-
-// queries refuses parameters that are unknown or there twice.
-func queries(query url.Values, allowed ...string) error {
-	for name, values := range query {
-		switch {
-		case !slices.Contains(allowed, name) && len(allowed) == 0:
-			return bad(name, "", "there is no such parameter here; there are none")
-		case !slices.Contains(allowed, name):
-			return bad(name, "", "there is no such parameter here; there are "+strings.Join(allowed, ", "))
-		case len(values) > 1:
-			return bad(name, "", "is there twice")
+// speakable drops the values that JSON has no word for; the verdict's cause is
+// nan then.
+func speakable(verdicts []gates.Verdict) []gates.Verdict {
+	verdicts = slices.Clone(verdicts)
+	for i := range verdicts {
+		if v := &verdicts[i]; !finite(v.Value) {
+			v.Value = 0
 		}
 	}
-	return nil
+	return verdicts
 }
 
-// number reads a whole number from a query.
-func number(query url.Values, name string, usual, low, high uint64) (uint64, error) {
-	if !query.Has(name) {
-		return usual, nil
-	}
-	text := query.Get(name)
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil || n < low || n > high {
-		return 0, bad(name, text, fmt.Sprintf("must be a whole number from %d to %d", low, high))
-	}
-	return n, nil
-}
+func finite(value float64) bool { return !math.IsNaN(value) && !math.IsInf(value, 0) }

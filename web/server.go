@@ -4,20 +4,28 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/go-chi/chi/v5/middleware"
+
+	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
-// Options is what the server needs. All of it but Decisions must be set.
+// Options is what the server needs. All of it must be set, but where it says so.
 type Options struct {
-	Desk    Desk
-	Journal Journal
-	Fleet   Fleet
-	Plans   Plans
-	Tokens  *Tokens
-	Version string
-	Log     *slog.Logger
+	Desk      Desk
+	House     House
+	Inspector Inspector
+	Journal   Journal
+	Fleet     Fleet
+	Plans     Plans
+	Tokens    *Tokens
+	Version   string
+	Log       *slog.Logger
+
+	// Ending is closed when the server ends, so that streams do; nil: never.
+	Ending <-chan struct{}
 
 	Refusals *Refusals // records what people may not do; nil where only the log tells
 	Rates    Rates     // how often one token may ask
@@ -28,9 +36,12 @@ type Options struct {
 
 type server struct {
 	Options
-	failures *limiters // by address
-	limits   *limits   // by token
-	mux      *chi.Mux
+	tail      tail
+	databases databases
+	streams   atomic.Int64
+	failures  *limiters // by address
+	limits    *limits   // by token
+	mux       *chi.Mux
 }
 
 // New returns the handler of the API. Whoever serves it sets the time limits of
@@ -40,6 +51,7 @@ func New(o Options) http.Handler {
 		Options: o, mux: chi.NewRouter(), limits: newLimits(o.Rates),
 		failures: newLimiters(Rate{}, Rate{PerSecond: failuresPerSecond, AtOnce: failuresAtOnce}),
 	}
+	s.tail.journal, s.tail.log = o.Journal, o.Log
 	r := s.mux
 	r.Use(middleware.GetHead)
 	r.NotFound(s.open(s.noRoute))
@@ -50,14 +62,37 @@ func New(o Options) http.Handler {
 		r.Get("/healthz", s.open(s.health))
 		r.Get("/version", s.only(toRead, s.version))
 		r.Get("/whoami", s.known(s.whoami))
+		r.Get("/openapi.yaml", s.open(s.openapiYAML, yamlKind))
+		r.Get("/openapi.json", s.open(s.openapiJSON))
 		r.Get("/rollouts", s.only(toRead, s.list))
 		r.Get("/rollouts/{name}", s.only(toRead, s.show))
-		r.Get("/rollouts/{name}/events", s.only(toRead, s.events))
+		r.Get("/rollouts/{name}/events", s.only(toRead, s.events, eventsKind))
+		r.Get("/rollouts/{name}/gates", s.only(toRead, s.gates))
+		r.Get("/rollouts/{name}/tasks", s.only(toRead, s.tasks))
+		r.Get("/rollouts/{name}/approvals", s.only(toRead, s.approvalsOf))
+		r.Get("/rollouts/{name}/holds", s.only(toRead, s.holds))
+		r.Get("/rollouts/{name}/preflight", s.only(toRead, s.lastPreflight))
+		r.Post("/rollouts/{name}/preflight", s.only(toPreflight, s.preflight))
+		r.Get("/events", s.only(toRead, s.allEvents, eventsKind))
+		r.Get("/approvals", s.only(toRead, s.approvals))
+		s.routeHouse(r)
 		r.Post("/rollouts/{name}/commands", s.known(s.command))
 		r.Post("/plans", s.only(toPlan, s.plan))
 		r.Post("/reports", s.only(toReport, s.report))
 	})
 	return r
+}
+
+// routeHouse serves what stands for all rollouts.
+func (s *server) routeHouse(r chi.Router) {
+	r.Get("/hold-all", s.only(toRead, s.held))
+	r.Post("/hold-all", s.only(action(rollout.HoldForAll), s.holdAll))
+	r.Delete("/hold-all", s.only(action(rollout.ReleaseAll), s.releaseAll))
+	r.Get("/freezes", s.only(toRead, s.freezes))
+	r.Post("/freezes", s.only(action(rollout.Freezing), s.freeze))
+	r.Delete("/freezes/{database}", s.only(action(rollout.Thaw), s.thaw))
+	r.Get("/quiet", s.only(toRead, s.disturbances))
+	r.Post("/quiet", s.known(s.sayQuiet)) // which of two actions it is, the body says
 }
 
 // health says that the process serves. It asks nobody, so that a journal that is
@@ -79,7 +114,7 @@ func (s *server) noRoute(context.Context, *call) (answer, error) {
 
 func (s *server) wrongMethod(_ context.Context, c *call) (answer, error) {
 	header := http.Header{}
-	for _, method := range []string{http.MethodGet, http.MethodPost} {
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 		if s.mux.Match(chi.NewRouteContext(), method, c.r.URL.Path) {
 			header.Add("Allow", method)
 		}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
@@ -22,6 +23,8 @@ type desk struct {
 	do   func(context.Context) error
 	cmds []rollout.Command
 	plan *rollout.Plan
+
+	status *rollout.Status // nil: one that has only a plan
 }
 
 func (d *desk) Plan(_ context.Context, p *rollout.Plan, c rollout.Command) (rollout.State, error) {
@@ -38,24 +41,35 @@ func (d *desk) Do(ctx context.Context, name string, c rollout.Command) (rollout.
 }
 
 func (d *desk) Status(_ context.Context, name string) (rollout.Status, error) {
+	switch {
+	case name == "nobody":
+		return rollout.Status{}, rollout.ErrNotFound
+	case d.status != nil:
+		return *d.status, d.err
+	}
 	p := &rollout.Plan{Name: name, Database: rollout.Database{Name: strings.TrimSuffix(name, "-db")}}
 	return rollout.Status{State: rollout.State{Name: name, Plan: p}}, d.err
 }
 
 // journal has events of one rollout.
 type journal struct {
+	mu     sync.Mutex
+	states []rollout.State // none: users-db and orders-db
 	events []rollout.Event
+	finds  int // how often it was asked for events of all
 	err    error
 }
 
 func (j *journal) States(context.Context) ([]rollout.State, error) {
-	if len(j.events) == 0 {
-		return nil, j.err
+	if len(j.events) == 0 || len(j.states) > 0 {
+		return j.states, j.err
 	}
 	return []rollout.State{{Name: "users-db"}, {Name: "orders-db"}}, j.err
 }
 
 func (j *journal) Events(_ context.Context, name string, after uint64, limit int) ([]rollout.Event, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	var found []rollout.Event
 	for _, e := range j.events {
 		if e.Rollout == name && e.Seq > after && len(found) < limit {
@@ -93,6 +107,8 @@ type house struct {
 	desk    *desk
 	journal *journal
 	fleet   *fleet
+	rules   *standing
+	look    *inspector
 	log     *bytes.Buffer
 	path    string // of the tokens
 	tokens  map[Role]string
@@ -102,11 +118,11 @@ type house struct {
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	h := &house{
-		desk: &desk{}, fleet: &fleet{}, log: &bytes.Buffer{},
+		desk: &desk{}, fleet: &fleet{}, rules: &standing{}, look: &inspector{}, log: &bytes.Buffer{},
 		journal: &journal{events: []rollout.Event{
-			{Rollout: "orders-db", Seq: 1, Kind: rollout.Planned},
-			{Rollout: "orders-db", Seq: 2, Kind: rollout.Started},
-			{Rollout: "orders-db", Seq: 3, Kind: rollout.Checked},
+			{Rollout: "orders-db", Seq: 1, Place: 1, Kind: rollout.Planned},
+			{Rollout: "orders-db", Seq: 2, Place: 2, Kind: rollout.Started},
+			{Rollout: "orders-db", Seq: 3, Place: 3, Kind: rollout.Checked},
 		}},
 		path:   filepath.Join(t.TempDir(), "tokens.json"),
 		tokens: map[Role]string{},
@@ -129,7 +145,7 @@ func newHouse(t *testing.T) *house {
 		t.Fatal(err)
 	}
 	h.handler = New(Options{
-		Desk: h.desk, Journal: h.journal, Fleet: h.fleet, Plans: plans, Tokens: tokens, Version: "v9",
+		Desk: h.desk, House: h.rules, Inspector: h.look, Journal: h.journal, Fleet: h.fleet, Plans: plans, Tokens: tokens, Version: "v9",
 		Log: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
 	return h

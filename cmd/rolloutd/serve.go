@@ -41,6 +41,7 @@ type house struct {
 	listener net.Listener
 	handler  http.Handler
 	desk     *controller.Controller
+	ending   chan struct{} // closed when no new request is taken any more
 	closers  []func() error
 }
 
@@ -49,7 +50,7 @@ func open(ctx context.Context, o options, log *slog.Logger) (*house, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	h := &house{options: o, log: log}
+	h := &house{options: o, log: log, ending: make(chan struct{})}
 	if err := h.wire(ctx); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
@@ -80,8 +81,8 @@ func (h *house) wire(ctx context.Context) error {
 	}
 	h.desk = controller.New(settings)
 	h.handler = web.New(web.Options{
-		Desk: h.desk, Journal: j, Fleet: fleet, Plans: planfile.Parse, Tokens: tokens,
-		Decisions: decisions, Version: version(), Log: log,
+		Desk: h.desk, House: h.desk, Inspector: h.desk, Journal: j, Fleet: fleet, Plans: planfile.Parse, Tokens: tokens,
+		Decisions: decisions, Version: version(), Log: log, Ending: h.ending,
 	})
 	h.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
@@ -142,6 +143,7 @@ func (h *house) serve(ctx context.Context) error {
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelWarn),
 	}
+	server.RegisterOnShutdown(func() { close(h.ending) })
 	h.log.InfoContext(ctx, "listening", "addr", h.listener.Addr().String())
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.desk.Run(ctx) })

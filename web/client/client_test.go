@@ -40,7 +40,7 @@ func (r *rooms) Do(_ context.Context, name string, c rollout.Command) (rollout.S
 }
 
 func (r *rooms) Status(_ context.Context, name string) (rollout.Status, error) {
-	return rollout.Status{State: rollout.State{Name: name}, Bake: time.Minute}, r.err
+	return rollout.Status{State: rollout.State{Name: name, Plan: &rollout.Plan{Name: name}}, Bake: time.Minute}, r.err
 }
 
 func (r *rooms) States(context.Context) ([]rollout.State, error) {
@@ -51,6 +51,14 @@ func (r *rooms) Events(_ context.Context, name string, after uint64, limit int) 
 	var events []rollout.Event
 	for seq := after + 1; seq <= 5 && len(events) < limit; seq++ {
 		events = append(events, rollout.Event{Rollout: name, Seq: seq})
+	}
+	return events, r.err
+}
+
+func (r *rooms) Find(_ context.Context, q rollout.Query) ([]rollout.Event, error) {
+	var events []rollout.Event
+	for place := q.After + 1; place <= 5 && len(events) < q.Limit; place++ {
+		events = append(events, rollout.Event{Rollout: "a", Place: place, Seq: uint64(place)})
 	}
 	return events, r.err
 }

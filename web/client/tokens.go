@@ -20,9 +20,16 @@ type Token struct {
 	Expires time.Time `json:"expires,omitzero"`
 }
 
+// Whoami is whose token the client has.
+type Whoami struct {
+	Token
+
+	May map[string][]string `json:"may"` // what it may do, and on which databases; * is all
+}
+
 // Whoami returns whose token the client has, and what it may do.
-func (c *Client) Whoami(ctx context.Context) (Token, error) {
-	var who Token
+func (c *Client) Whoami(ctx context.Context) (Whoami, error) {
+	var who Whoami
 	err := c.ask(ctx, request{method: http.MethodGet, path: []string{"whoami"}}, &who)
 	return who, err
 }
