@@ -19,7 +19,7 @@ import (
 // time go over the machine, from a random rung of the ladder, and holds every
 // step against the invariants. Run more of them with -rapid.checks=100000.
 func TestHistories(t *testing.T) {
-	rungs := climb(t)
+	rungs := append(climb(t), takenOver()...)
 	rapid.Check(t, func(t *rapid.T) {
 		w := rungs[rapid.IntRange(0, len(rungs)-1).Draw(t, "rung")].clone()
 		program := rapid.SliceOfN(rapid.Uint32(), 20, 60).Draw(t, "program")
@@ -134,7 +134,7 @@ func (w *world) guardedCycle(guard bool) {
 func (w *world) person(roll int) string {
 	who := []string{"ann", "ben", "cat"}[roll%3]
 	c := rollout.Command{By: who}
-	switch n := roll / 3 % 20; {
+	switch n := roll / 3 % 26; {
 	case n < 5:
 		c.Verb = rollout.Approve
 	case n < 9:
@@ -151,8 +151,12 @@ func (w *world) person(roll int) string {
 		c.To = []rollout.LaneShare{{Lane: w.plan.Lanes[l].Name, Share: flags.Share(roll / 120 % 100)}}
 	case n < 19:
 		c.Verb = []rollout.Verb{rollout.HoldForAll, rollout.ReleaseAll, rollout.Acknowledge}[roll/60%3]
-	default:
+	case n < 20:
 		c.Verb = rollout.Retry
+	case n < 23:
+		return w.amend(who, roll/78)
+	default:
+		c = w.agreement(who, roll/78)
 	}
 	if err := w.command(c); err != nil {
 		return string(c.Verb) + " refused"

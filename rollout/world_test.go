@@ -108,10 +108,18 @@ type world struct {
 	unseen     bool // another hand has lowered a flag, and we have not looked since
 	decided    bool // the present leader has recorded a step of the way up
 	gone       bool // an operator's go since the last change
+	raisedBy   *rollout.Plan // what the raise on record goes by
 	broken     string
 }
 
 func newWorld() *world {
+	w := emptyWorld()
+	_ = w.command(rollout.Command{Verb: rollout.Start, By: "operator"})
+	return w
+}
+
+// emptyWorld is a world with a plan that nobody has started.
+func emptyWorld() *world {
 	w := &world{
 		plan: ladderPlan(), now: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC),
 		storeUp: true, journalUp: true, lease: true, clock: true, given: map[string]bool{},
@@ -123,7 +131,6 @@ func newWorld() *world {
 	}
 	w.record(rollout.Event{Seq: 1, Kind: rollout.Planned, At: w.now, By: "planner", Plan: w.plan})
 	w.lead()
-	_ = w.command(rollout.Command{Verb: rollout.Start, By: "operator"})
 	return w
 }
 
@@ -190,7 +197,7 @@ func (w *world) checkRaise(q inFlight, from, to flags.Share) {
 	if alive(s) || alive(&w.me.state) || w.unseen && p != nil && p.Revision == q.change.Revision {
 		return // taken back, and the fence has not reached the store: it may still land once
 	}
-	stage := w.plan.Lanes[q.lane].Stages
+	stage := w.raisedBy.Lanes[q.lane].Stages
 	above := slices.IndexFunc(stage, func(s rollout.Stage) bool { return s.Share > from })
 	switch {
 	case q.change.Kind != flags.Raise:
@@ -258,9 +265,11 @@ func (w *world) record(e rollout.Event) {
 		w.needPerson, w.onRecord = true, true
 	case rollout.Resumed, rollout.Retried:
 		w.needPerson, w.onRecord = false, false
-	case rollout.HeldOn, rollout.Voided:
+	case rollout.HeldOn, rollout.Voided, rollout.Rejected:
 		clear(w.given)
 		w.gone = false
+	case rollout.TakenOver, rollout.Proposed, rollout.Amended, rollout.HandedOver:
+		w.agreed(&before, &e)
 	case rollout.Led:
 		w.decided = false
 	case rollout.Settled, rollout.TakenBack:
@@ -268,7 +277,7 @@ func (w *world) record(e rollout.Event) {
 	case rollout.Baked:
 		w.checkBake(&before)
 	case rollout.Raised:
-		w.decided = true
+		w.decided, w.raisedBy = true, w.plan
 		w.checkRecord(&before, &e)
 	}
 	for l := range w.journal.Lanes {
@@ -279,16 +288,21 @@ func (w *world) record(e rollout.Event) {
 }
 
 func (w *world) checkBake(s *rollout.State) {
-	if s.Phase != rollout.Baking || !w.bakeFrom.Equal(s.Settled) || w.bake < 2 {
-		w.violate("I13 a bake ended in %s with %d buckets", s.Phase, w.bake)
+	at := slices.IndexFunc(s.Lanes, func(l rollout.Lane) bool { return l.Intended > 0 && !l.Baked })
+	if at < 0 { // all that have a share have baked: the last of them
+		at = min(1, int(s.Lanes[writes].Intended))
+	}
+	if stage := w.stage(at, s.Lanes[at].Intended); s.Phase != rollout.Baking || !w.bakeFrom.Equal(s.Settled) || time.Duration(w.bake)*period < stage.Bake {
+		w.violate("I13 a bake of %v ended in %s with %d buckets", stage.Bake, s.Phase, w.bake)
 	}
 }
 
 func (w *world) checkRecord(s *rollout.State, e *rollout.Event) {
-	if e.To == 50 && len(w.given) < 2 {
-		w.violate("I11 a step to 50%% with %d approvals", len(w.given))
+	stage := w.stage(slices.IndexFunc(s.Lanes, func(l rollout.Lane) bool { return l.Name == e.Lane }), e.To)
+	if len(w.given) < stage.Approvals {
+		w.violate("I11 a step to %v with %d approvals of %d", e.To, len(w.given), stage.Approvals)
 	}
-	if e.To == 100 && !w.gone {
+	if stage.Manual && !w.gone {
 		w.violate("a manual step without a go")
 	}
 	if len(s.Holds) > 0 || s.Phase != rollout.Ready && s.Phase != rollout.Waiting {
@@ -318,10 +332,10 @@ func (w *world) command(c rollout.Command) error {
 		return err
 	}
 	w.record(e)
-	switch c.Verb {
-	case rollout.Approve:
+	switch e.Kind {
+	case rollout.Approved:
 		w.given[c.By] = true
-	case rollout.Advance:
+	case rollout.Advanced:
 		w.gone = true
 	}
 	w.me.state = w.journal
@@ -369,7 +383,7 @@ func (w *world) settleAll() {
 	w.storeUp, w.journalUp, w.lease, w.clock = true, true, true, true
 	w.faults, w.silent, w.frozen, w.flight = false, false, false, nil
 	w.breach, w.badFrom = [5]bool{}, time.Time{}
-	for range 90 {
+	for range 150 {
 		w.pass(period)
 		w.cycle(false, false)
 		if w.broken != "" {
@@ -377,7 +391,7 @@ func (w *world) settleAll() {
 			return
 		}
 		if w.journal.Phase == rollout.Waiting || w.journal.Phase == rollout.Ready {
-			for _, by := range []string{"ann", "ben"} {
+			for _, by := range []string{"ann", "ben", "cat"} {
 				_ = w.command(rollout.Command{Verb: rollout.Approve, By: by})
 			}
 			_ = w.command(rollout.Command{Verb: rollout.Advance, By: "operator"})
