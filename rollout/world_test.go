@@ -105,9 +105,9 @@ type world struct {
 	onRecord   bool // the same, of what the journal knows
 	goodReads  bool // reads baked at 100 % and have not been lowered since
 	given      map[string]bool
-	unseen     bool // another hand has lowered a flag, and we have not looked since
-	decided    bool // the present leader has recorded a step of the way up
-	gone       bool // an operator's go since the last change
+	unseen     bool          // another hand has lowered a flag, and we have not looked since
+	decided    bool          // the present leader has recorded a step of the way up
+	gone       bool          // an operator's go since the last change
 	raisedBy   *rollout.Plan // what the raise on record goes by
 	broken     string
 }
