@@ -59,7 +59,7 @@ func (s *server) command(ctx context.Context, c *call) (answer, error) {
 	}
 	state, err := s.obey(ctx, c.who, c.name(), cmd)
 	if err != nil {
-		return answer{}, fmt.Errorf("%s %s: %w", cmd.Verb, c.name(), err)
+		return answer{}, s.sinceLook(ctx, c.name(), cmd, fmt.Errorf("%s %s: %w", cmd.Verb, c.name(), err))
 	}
 	return answer{body: state}, nil
 }

@@ -10,11 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
@@ -47,6 +43,19 @@ func (e *Entry) Mint() string {
 	sum := sha256.Sum256([]byte(plain))
 	e.SHA256 = hex.EncodeToString(sum[:])
 	return plain
+}
+
+// subject is what the journal says of a token.
+func (e *Entry) subject() string {
+	who := e.caller()
+	text := e.Name + ": " + who.roles()
+	if e.Service != "" {
+		text += " of " + e.Service
+	}
+	if !e.Expires.IsZero() {
+		text += ", until " + e.Expires.Format(time.RFC3339)
+	}
+	return text
 }
 
 // caller is who an entry stands for.
@@ -93,14 +102,14 @@ func parseEntry(text []byte) (Entry, error) {
 	e := Entry{Name: raw.Name, Grants: raw.Grants, Service: raw.Service, SHA256: raw.SHA256}
 	if raw.Role != nil {
 		if raw.Grants != nil {
-			return e, fmt.Errorf("role %q: is short for one grant; give grants or a role", *raw.Role)
+			return e, rollout.Problem{Field: "role", Value: string(*raw.Role), Allowed: "is short for one grant; give grants or a role"}
 		}
 		e.Grants = []Grant{{Role: *raw.Role}}
 	}
 	if raw.Expires != nil {
 		at, err := time.Parse(time.RFC3339, *raw.Expires)
 		if err != nil {
-			return e, fmt.Errorf("expires %q: must be a time such as 2026-12-01T00:00:00Z; leave it out for a token that stays", *raw.Expires)
+			return e, rollout.Problem{Field: "expires", Value: *raw.Expires, Allowed: "must be a time such as 2026-12-01T00:00:00Z; leave it out for a token that stays"}
 		}
 		e.Expires = at.UTC()
 	}
@@ -116,86 +125,6 @@ func decode(text []byte, into any) error {
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("something follows the object")
-	}
-	return nil
-}
-
-// check refuses an entry that means nothing.
-func (e *Entry) check() error {
-	if problem := checkName(e.Name); problem != "" {
-		return fmt.Errorf("name %q: %s", e.Name, problem)
-	}
-	if err := checkGrants(e.Grants, e.Service); err != nil {
-		return err
-	}
-	if sum, err := hex.DecodeString(e.SHA256); err != nil || len(sum) != sha256.Size {
-		return fmt.Errorf("sha256: must be %d hex digits", 2*sha256.Size)
-	}
-	return nil
-}
-
-// beside refuses an entry that cannot be told from another one.
-func (e *Entry) beside(others []Entry) error {
-	for i := range others {
-		if others[i].Name == e.Name {
-			return fmt.Errorf("name %q: is taken by another token", e.Name)
-		}
-		if strings.EqualFold(others[i].SHA256, e.SHA256) {
-			return errors.New("sha256: is that of another token")
-		}
-	}
-	return nil
-}
-
-// longestName is how many characters the name of a token may have.
-const longestName = 100
-
-// checkName says what is wrong with the name of a token; nothing if it is good.
-func checkName(name string) string {
-	odd := func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._:@+-", r)
-	}
-	switch {
-	case name == "", utf8.RuneCountInString(name) > longestName, strings.ContainsFunc(name, odd):
-		return fmt.Sprintf("must be 1 to %d letters, digits or any of . _ : @ + -", longestName)
-	case name == rollout.Controller:
-		return "must be set, and not be the controller's"
-	}
-	return ""
-}
-
-// checkGrants refuses grants that mean nothing, or not what they look like.
-func checkGrants(grants []Grant, service string) error {
-	if len(grants) == 0 {
-		return errors.New("grants: there must be one at least")
-	}
-	var seen []Role
-	for i, g := range grants {
-		field := fmt.Sprintf("grants[%d]", i)
-		switch {
-		case !slices.Contains(roles(), g.Role):
-			return fmt.Errorf("%s.role %q: must be %s", field, g.Role, either(roles()))
-		case slices.Contains(seen, g.Role):
-			return fmt.Errorf("%s.role %q: is there twice; name all its databases in one grant", field, g.Role)
-		case g.Role == Reporter && len(grants) > 1:
-			return fmt.Errorf("%s.role %q: must stand alone; tasks have a token of their own", field, g.Role)
-		case g.Role == Reporter && len(g.Databases) > 0:
-			return fmt.Errorf("%s.databases: a reporter has a service, and no databases", field)
-		case g.Databases != nil && len(g.Databases) == 0:
-			return fmt.Errorf("%s.databases: must name one at least; leave it out for all", field)
-		}
-		seen = append(seen, g.Role)
-		for j, database := range g.Databases {
-			switch {
-			case database == everywhere || database == "" || sayable("", database, longestName) != nil:
-				return fmt.Errorf("%s.databases[%d] %q: must be the name of a database; leave databases out for all", field, j, database)
-			case slices.Contains(g.Databases[:j], database):
-				return fmt.Errorf("%s.databases[%d] %q: is there twice", field, j, database)
-			}
-		}
-	}
-	if reporter := seen[0] == Reporter; reporter != (service != "") || sayable("", service, nameLimit) != nil {
-		return fmt.Errorf("service %q: must be set for a reporter, and for nobody else", service)
 	}
 	return nil
 }

@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
+	"time"
 
 	"github.com/google/renameio/v2"
 	"github.com/rogpeppe/go-internal/lockedfile"
+
+	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
 // SaveTokens writes a file of tokens in one piece, readable by its owner only.
@@ -54,4 +58,32 @@ func EditTokens(path string, change func([]Entry) ([]Entry, error)) (err error) 
 		return err
 	}
 	return SaveTokens(path, entries)
+}
+
+// WithToken returns the entries with another one, whose name must be free.
+func WithToken(entries []Entry, e Entry) ([]Entry, error) {
+	if slices.ContainsFunc(entries, func(o Entry) bool { return o.Name == e.Name }) {
+		return nil, rollout.Refusal(fmt.Sprintf(
+			"there is a token %s already, and it was shown once; if it was lost, take it away and make another", e.Name))
+	}
+	return append(slices.Clone(entries), e), nil
+}
+
+// WithoutToken returns the entries without one. Somebody must stay who can make
+// another: the last good token that is admin on all databases does.
+func WithoutToken(entries []Entry, name string, now time.Time) ([]Entry, error) {
+	admins := 0
+	rest := slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool { return e.Name == name })
+	for i := range rest {
+		if who := rest[i].caller(); !who.expired(now) && who.has([]Role{Admin}, everywhere) {
+			admins++
+		}
+	}
+	switch {
+	case len(rest) == len(entries):
+		return nil, rollout.Refusal(fmt.Sprintf("there is no token %s", name))
+	case admins == 0:
+		return nil, rollout.Refusal(fmt.Sprintf("%s is the last good token that is admin on all databases; make another one first", name))
+	}
+	return rest, nil
 }

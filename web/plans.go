@@ -49,7 +49,7 @@ func (s *server) plan(ctx context.Context, c *call) (answer, error) {
 	defer cancel()
 	state, err := s.Desk.Plan(ctx, p, cmd)
 	if err != nil {
-		return answer{}, fmt.Errorf("storing the plan of %s: %w", p.Name, err)
+		return answer{}, s.sinceLook(ctx, p.Name, cmd, fmt.Errorf("storing the plan of %s: %w", p.Name, err))
 	}
 	return answer{status: http.StatusCreated, body: state, location: "/api/v1/rollouts/" + p.Name}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
@@ -16,14 +17,15 @@ type action string
 // The actions that are no verbs.
 const (
 	toRead      action = "read"
-	toPlan      action = "plan"
-	toAmend     action = "amend"
 	toPreflight action = "preflight"
 	toTokens    action = "tokens" // list, make, take away
 	toVerify    action = "verify" // the journal's chain
 	toExport    action = "export" // of the journal
 	toReport    action = "report"
 	toDecide    action = "decide" // what a flag says: tasks ask
+
+	toPlan  = action(rollout.Planning)
+	toAmend = action(rollout.Amending)
 )
 
 // Where something counts, beside on one database by its name.
@@ -38,8 +40,6 @@ func needed(what action) []Role {
 	switch what {
 	case toRead, toVerify, toExport:
 		return []Role{Viewer, Operator, Approver, Admin}
-	case toPlan, toAmend:
-		return []Role{Operator, Admin}
 	case toPreflight: // it starts nothing
 		return []Role{Operator, Approver, Admin}
 	case toTokens:
@@ -48,6 +48,8 @@ func needed(what action) []Role {
 		return []Role{Reporter}
 	case toDecide:
 		return roles()
+	case toPlan, toAmend:
+		return []Role{Operator, Admin}
 	}
 	switch rollout.Verb(what) {
 	case rollout.Rollback, rollout.HoldIt, rollout.HoldForAll, rollout.Reject, rollout.Note, rollout.Freezing, rollout.Disturb:
@@ -59,8 +61,9 @@ func needed(what action) []Role {
 		return []Role{Operator, Admin}
 	case rollout.MakeToken, rollout.TakeToken:
 		return []Role{Admin}
+	default:
+		return nil
 	}
-	return nil
 }
 
 // wide reports whether an action is about all databases at once.
@@ -98,6 +101,30 @@ func mayReport(who Caller, service string) (ok bool, why string) {
 		return false, fmt.Sprintf("%s may report for the service %s, not for %s", who.Name, who.Service, service)
 	}
 	return true, ""
+}
+
+// mayMake is may for a token that somebody makes. Whoever makes tokens is admin on
+// all databases, so none may do more than he; but none may outlast his either.
+func mayMake(who Caller, e Entry) (ok bool, why string) {
+	if ok, why := may(who, action(rollout.MakeToken), everywhere); !ok {
+		return false, why
+	}
+	if !who.Expires.IsZero() && (e.Expires.IsZero() || e.Expires.After(who.Expires)) {
+		return false, fmt.Sprintf("%s may make no token that outlasts his own, which expires at %s; say expires_in", who.Name, who.Expires.Format(time.RFC3339))
+	}
+	return true, ""
+}
+
+// actions returns all there are.
+func actions() []action {
+	list := []action{
+		toRead, toPlan, toAmend, toPreflight, toTokens, toVerify, toExport, toReport, toDecide,
+		action(rollout.Freezing), action(rollout.Thaw), action(rollout.Disturb), action(rollout.Quiet),
+	}
+	for _, verb := range rollout.Verbs() {
+		list = append(list, action(verb))
+	}
+	return list
 }
 
 // reach returns on which databases somebody may do something: all, some, or none.

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
@@ -18,7 +16,7 @@ func (s *server) admit(ctx context.Context, c *call, what action) error {
 	if err := s.limits.take(c.who.Name, what); err != nil {
 		return err
 	}
-	if database := chi.URLParam(c.r, "database"); database != "" {
+	if database := c.part("database"); database != "" {
 		return permit(may(c.who, what, database))
 	}
 	if name := c.name(); name != "" && !what.wide() {

@@ -61,7 +61,7 @@ func New(o Options) http.Handler {
 	r.Route("/api/v1", func(r chi.Router) {
 		r.Get("/healthz", s.open(s.health))
 		r.Get("/version", s.only(toRead, s.version))
-		r.Get("/whoami", s.known(s.whoami))
+		s.routePeople(r)
 		r.Get("/openapi.yaml", s.open(s.openapiYAML, yamlKind))
 		r.Get("/openapi.json", s.open(s.openapiJSON))
 		r.Get("/rollouts", s.only(toRead, s.list))

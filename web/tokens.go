@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 )
@@ -54,18 +55,21 @@ func (t *Tokens) find(plain string) (Caller, bool, error) {
 	return found, ok, err
 }
 
-// people returns whoever has a token that is good, but tasks.
-func (t *Tokens) people() []Caller {
+// all returns whose tokens there are, those that have expired included.
+func (t *Tokens) all() []Caller {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now := time.Now()
-	var list []Caller
-	for _, k := range t.known {
-		if k.caller.person() && !k.caller.expired(now) {
-			list = append(list, k.caller)
-		}
+	list := make([]Caller, len(t.known))
+	for i, k := range t.known {
+		list[i] = k.caller
 	}
 	return list
+}
+
+// people returns whoever has a token that is good, but tasks.
+func (t *Tokens) people() []Caller {
+	now := time.Now()
+	return slices.DeleteFunc(t.all(), func(who Caller) bool { return !who.person() || who.expired(now) })
 }
 
 // follow reads the file if it has changed.
