@@ -24,6 +24,9 @@ type Options struct {
 	Version   string
 	Log       *slog.Logger
 
+	// Audit holds the journal to what it was; nil where nobody may ask.
+	Audit Auditor
+
 	// Ending is closed when the server ends, so that streams do; nil: never.
 	Ending <-chan struct{}
 
@@ -76,6 +79,7 @@ func New(o Options) http.Handler {
 		r.Get("/events", s.only(toRead, s.allEvents, eventsKind))
 		r.Get("/approvals", s.only(toRead, s.approvals))
 		s.routeHouse(r)
+		s.routeAudit(r)
 		r.Post("/rollouts/{name}/commands", s.known(s.command))
 		r.Post("/plans", s.only(toPlan, s.plan))
 		r.Post("/reports", s.only(toReport, s.report))
