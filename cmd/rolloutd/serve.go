@@ -81,7 +81,7 @@ func (h *house) wire(ctx context.Context) error {
 	}
 	h.desk = controller.New(settings)
 	h.handler = web.New(web.Options{
-		Desk: h.desk, House: h.desk, Inspector: h.desk, Journal: j, Fleet: fleet, Plans: planfile.Parse, Tokens: tokens,
+		Desk: h.desk, House: h.desk, Inspector: h.desk, Journal: j, Audit: j, Fleet: fleet, Plans: planfile.Parse, Tokens: tokens,
 		Decisions: decisions, Version: version(), Log: log, Ending: h.ending,
 	})
 	h.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", o.Listen)
