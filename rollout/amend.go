@@ -47,6 +47,10 @@ func Amend(s *State, p *Plan, c *Command, breached []string, now time.Time) (Eve
 	return e, calm(changes, breached)
 }
 
+// Loosenable refuses a plan that loosens a gate in breach: also what was only
+// proposed while it was not.
+func (s *State) Loosenable(p *Plan, breached []string) error { return calm(s.Changes(p), breached) }
+
 // amendable says why no plan can be amended now, if so.
 func (s *State) amendable() error {
 	switch {

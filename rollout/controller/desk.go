@@ -125,6 +125,9 @@ func (c *Controller) obey(ctx context.Context, s rollout.State, cmd rollout.Comm
 	if err == nil && cmd.Verb == rollout.Withdraw {
 		err = c.atZero(ctx, &s)
 	}
+	if err == nil && e.Kind == rollout.Amended {
+		err = c.calm(&s, e.Plan)
+	}
 	if err != nil {
 		return s, c.refused(ctx, s, cmd, err)
 	}
