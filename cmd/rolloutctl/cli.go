@@ -49,7 +49,18 @@ type cli struct {
 	Accept verbCmd `cmd:"" group:"People" help:"Take a rollout that was offered to you."`
 	Note   noteCmd `cmd:"" group:"People" help:"Put a remark into the journal."`
 
-	Version versionCmd `cmd:"" group:"Setup" help:"The versions of this program and of the server."`
+	Wait waitCmd `cmd:"" group:"Wait" help:"Wait, in a pipeline, until a stage or a state is reached."`
+
+	Login   loginCmd  `cmd:"" group:"Setup" help:"Sign in: a token, from stdin or typed unseen, is checked and kept in a profile."`
+	Logout  logoutCmd `cmd:"" group:"Setup" help:"Forget the token of a profile."`
+	Whoami  whoamiCmd `cmd:"" group:"Setup" help:"Who the server takes you for, and what you may do."`
+	Profile struct {
+		List profileListCmd `cmd:"" help:"The servers that you have signed in to."`
+		Use  profileUseCmd  `cmd:"" help:"Take this one if none is named."`
+	} `cmd:"" group:"Setup" help:"Servers, and who you are there."`
+	Completion completionCmd `cmd:"" group:"Setup" help:"Print a script that completes commands, names and stages in a shell."`
+	Candidates completeCmd   `cmd:"" name:"__complete" hidden:""`
+	Version    versionCmd    `cmd:"" group:"Setup" help:"The versions of this program and of the server."`
 }
 
 // groups are the groups of commands, in their order.

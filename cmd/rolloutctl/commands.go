@@ -122,8 +122,8 @@ type rollbackCmd struct {
 	waiting
 }
 
-// patience is how long a rollback is waited for if nobody says how long.
-const patience = time.Minute
+// rollbackWait is how long a rollback is waited for if nobody says how long.
+const rollbackWait = time.Minute
 
 // Run takes them down, and waits until it is proven by what tasks use.
 func (c *rollbackCmd) Run(ctx context.Context, s *session) error {
@@ -132,7 +132,7 @@ func (c *rollbackCmd) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	defer s.noteLater(ctx, c.Name)
-	wait := patience
+	wait := rollbackWait
 	if c.Wait != nil {
 		wait = *c.Wait
 	}

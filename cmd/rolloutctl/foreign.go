@@ -21,23 +21,32 @@ func foreignVerb(message string) (string, bool) {
 
 // foreign has the verbs of other tools.
 func foreign() map[string]string {
-	const (
-		stops  = "hold keeps the shares where they are; rollback takes them to 0%"
-		raises = "advance gives the go for the next stage, once its bake and gates allow it; nothing skips them"
-		back   = "rollback takes shares down; after it, retry makes a new attempt"
-	)
-	return map[string]string{
-		"promote": raises, "go": raises, "proceed": raises, "continue": "resume ends a hold; " + raises,
-		"skip":  "no stage, bake or gate can be skipped",
-		"abort": stops, "cancel": stops + "; withdraw gives up at 0%", "stop": stops, "pause": stops, "suspend": stops,
-		"kill": stops, "undo": back, "revert": back, "back": back, "restart": back,
-		"reset":    back,
-		"finalize": "complete ends a soaked rollout: the old path may go", "finish": "complete ends a soaked rollout: the old path may go",
-		"get": "list shows all rollouts, status one", "show": "list shows all rollouts, status one",
-		"describe": "status shows one rollout", "watch": "status NAME -w watches one rollout",
-		"delete": "nothing is deleted; withdraw gives up a rollout at 0%", "log": "events shows what came to pass",
-		"logs": "events shows what came to pass", "history": "events shows what came to pass",
-		"apply": "plan apply FILE stores a plan", "validate": "plan validate FILE checks a plan",
-		"lint": "plan validate FILE checks a plan", "create": "plan apply FILE stores a plan, start begins it",
+	explained := map[string]string{}
+	for said, verbs := range map[string]string{
+		"hold keeps the shares where they are; rollback takes them to 0%":                                   "abort stop pause suspend halt",
+		"hold keeps the shares where they are; rollback takes them to 0%; withdraw gives up at 0%":          "cancel",
+		"rollback takes shares to 0%; break-glass does so with nothing but the flag store":                  "kill panic",
+		"hold-all holds everything, and release-all ends that":                                              "stop-all start-all emergency-stop pause-all",
+		"advance gives the go for the next stage, once its bake and gates allow it; nothing skips them":     "promote go proceed next switch cutover step",
+		"resume ends a hold; advance gives the go for the next stage, once its bake and gates allow it":     "continue unpause unhold",
+		"no stage, bake or gate can be skipped":                                                             "skip force override bypass",
+		"rollback takes shares down; after it, retry makes a new attempt":                                   "undo revert back restart rerun reset",
+		"reject says no to what waits for approval, with a reason":                                          "deny decline veto",
+		"complete ends a soaked rollout: the old path may go":                                               "finalize finish cleanup done",
+		"list shows all rollouts, status one":                                                               "get show describe ls ps",
+		"status NAME -w watches one rollout; wait NAME --for … waits for something":                         "watch top",
+		"nothing is deleted; withdraw gives up a rollout at 0%":                                             "delete remove rm destroy",
+		"events shows what came to pass; audit shows who did it, and proves it":                             "log logs history",
+		"plan apply FILE stores a plan; start begins it":                                                    "apply create new deploy run",
+		"plan validate FILE checks a plan":                                                                  "validate lint check",
+		"plan amend changes the plan of a rollout that is held; plan apply FILE replaces that of a draft":   "amend edit set update patch",
+		"plan diff and plan show show plans":                                                                "diff",
+		"plan import writes a plan from a flag that is there; adopt takes over what another hand has begun": "import takeover",
+		"login keeps a server and its token in a profile; profile list shows them":                          "config auth context",
+	} {
+		for _, verb := range strings.FieldsSeq(verbs) {
+			explained[verb] = said
+		}
 	}
+	return explained
 }

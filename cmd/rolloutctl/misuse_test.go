@@ -47,6 +47,21 @@ func TestWrongUseIsToldInItsOwnWords(t *testing.T) {
 		{"gate", 2, `expected "test"`},
 		{"gate test none.json", 1, "reading scenarios: open none.json: no such file or directory"},
 		{"gate test empty.txt", 1, "empty.txt: reading scenarios"},
+		{"wait a", 2, "missing flags: --for=WHAT"},
+		{"wait a --for held", 2, `--for: "held": must be stage=LANE:SHARE or state=STATE, such as stage=reads:50 or state=held`},
+		{"wait a --for state=healthy", 2, `--for: "state=healthy": must be one of draft, preflight, ready`},
+		{"wait a --for stage=reads", 2, `--for: "reads": must be LANE:SHARE, such as writes:0`},
+		{"list --state healthy", 2, `--state "healthy": must be one of draft, preflight, ready`},
+		{"list --timeout 0s", 2, "--timeout 0s: must be above 0"},
+		{"list --profile none", 2, `no profile is called "none"; there are none yet`},
+		{"profile use none", 2, `no profile is called "none"; there are none yet`},
+		{"logout", 2, "there is no profile to sign out of"},
+		{"login", 2, "the token of stdin is none: it must be one word such as cut_…"},
+		{"completion tcsh", 2, `<shell> must be one of "bash","zsh","fish" but got "tcsh"`},
+		{"start a", 2, "this asks for a confirmation, and there is no terminal; nothing was done\n  add --yes\n"},
+		{"retry a --yes", 2, "add --confirm a"},
+		{"retry a --confirm b", 2, "--confirm b: the name is a; nothing was done"},
+		{"reject a", 2, "this needs a reason, which the others will read; nothing was done\n  add --reason TEXT\n"},
 		{"status a/b", 10, "no answer from http://127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused"},
 		{"rollback a", 10, "if the server stays away: rolloutctl break-glass sets the flags with the flag store alone"},
 		{"promote a", 2, `there is no "promote": advance gives the go for the next stage, once its bake and gates allow it; nothing skips them`},
@@ -56,6 +71,7 @@ func TestWrongUseIsToldInItsOwnWords(t *testing.T) {
 		{"pause a", 2, `there is no "pause": hold keeps the shares where they are`},
 		{"cancel a", 2, `there is no "cancel": hold keeps the shares where they are; rollback takes them to 0%; withdraw gives up at 0%`},
 		{"get a", 2, `there is no "get": list shows all rollouts, status one`},
+		{"stop-all", 2, `there is no "stop-all": hold-all holds everything, and release-all ends that`},
 		{"ROLLBACK a", 2, "unexpected argument ROLLBACK"},
 	}
 	dir := t.TempDir()
@@ -81,5 +97,13 @@ func TestWrongUseIsToldInItsOwnWords(t *testing.T) {
 				t.Errorf("stdout %q, stderr %q", stdout.String(), stderr.String())
 			}
 		})
+	}
+}
+
+func TestNoVerbOfOursIsExplainedAsForeign(t *testing.T) {
+	for _, node := range newParser(&cli{}, streams{}).Model.Children {
+		if _, explained := foreign()[node.Name]; explained {
+			t.Errorf("%s is ours, and explained as foreign", node.Name)
+		}
 	}
 }

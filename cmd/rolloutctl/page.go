@@ -13,19 +13,29 @@ import (
 type page struct {
 	signs
 	*rollout.Status
-	now  time.Time
-	zone *time.Location
+	readings []rollout.Reading // of the gates, for their spark lines; nil if not asked for
+	wide     bool
+	now      time.Time
+	zone     *time.Location
 }
 
 func (s *session) page(status *rollout.Status) *page {
-	return &page{signs: s.screen.signs, Status: status, now: s.now(), zone: s.zone}
+	return &page{signs: s.screen.signs, Status: status, wide: s.wide(), now: s.now(), zone: s.zone}
 }
 
 // whole is all of it; the first lines answer what is and why.
 func (p *page) whole() []string {
 	return spaced(
 		slices.Concat(p.head(), p.facts()), p.shares(), p.ladders(), p.gates(true), p.preflight(),
-		p.lagging(), p.holds(), p.waits(), slices.Concat(p.back(), p.glass()), p.steps(),
+		p.lagging(), p.people(), p.holds(), p.waits(), slices.Concat(p.back(), p.glass()), p.steps(),
+	)
+}
+
+// lower is the whole with the gates that pass left out, and without empty lines.
+func (p *page) lower() []string {
+	return slices.Concat(
+		p.head(), p.facts(), p.shares(), p.ladders(), p.gates(false), p.failedChecks(),
+		p.people(), p.holds(), p.waits(), p.back(), p.glass(), p.steps(),
 	)
 }
 
@@ -34,7 +44,7 @@ func (p *page) whole() []string {
 func (p *page) small() []string {
 	return slices.Concat(
 		p.head(), p.shares(), p.lines(), p.gates(false), p.failedChecks(),
-		p.holds(), p.waits(), p.back(), p.glass(), p.steps(),
+		p.people(), p.holds(), p.waits(), p.back(), p.glass(), p.steps(),
 	)
 }
 
@@ -52,7 +62,7 @@ func spaced(parts ...[]string) []string {
 
 // brief is what is, why, and what to do next.
 func (p *page) brief() []string {
-	return slices.Concat(p.head(), p.failedChecks(), p.holds(), p.waits(), p.back(), p.glass(), p.steps())
+	return slices.Concat(p.head(), p.failedChecks(), p.people(), p.holds(), p.waits(), p.back(), p.glass(), p.steps())
 }
 
 // head is the one line that matters.
@@ -116,7 +126,32 @@ func (p *page) facts() []string {
 			fmt.Sprintf("  plan    version %d, %s, by %s; attempt %d; revision %d", s.PlanVersion, short(s.PlanHash), s.Planner, s.Attempt, s.Version),
 		)
 	}
+	if s.Owner != "" {
+		lines = append(lines, "  owner   "+s.Owner)
+	}
+	if p.wide {
+		lines = append(lines, p.more()...)
+	}
 	return append(lines, "  seen    "+p.seen())
+}
+
+// more are the facts that only some want to know.
+func (p *page) more() []string {
+	s := &p.State
+	lines := []string{
+		"  hash    " + dash(s.PlanHash),
+		"  proof   " + dash(s.Evidence),
+		fmt.Sprintf("  epoch   %d", s.Epoch),
+	}
+	if s.Plan != nil {
+		lines = append(lines, fmt.Sprintf("  on      database %s, by the team %s", s.Plan.Database.Name, s.Plan.Owner))
+	}
+	for i := range s.Lanes {
+		if lane := &s.Lanes[i]; lane.Revision != "" && s.Plan != nil {
+			lines = append(lines, fmt.Sprintf("  flag    %s at %v, revision %s, stamp %d", s.Plan.Lanes[i].Flag, lane.Confirmed, short(lane.Revision), lane.Seq))
+		}
+	}
+	return lines
 }
 
 // seen says how old all of this is.

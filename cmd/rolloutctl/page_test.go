@@ -34,7 +34,7 @@ func orders() *rollout.Plan {
 		return list
 	}
 	p := &rollout.Plan{
-		Name: "orders-db", Kind: rollout.SameData,
+		Name: "orders-db", Owner: "team-orders", Kind: rollout.SameData, Database: rollout.Database{Name: "orders"},
 		Source: rollout.Endpoint{Host: "orders.cluster-x.example", Port: 3306, Kind: "direct"},
 		Target: rollout.Endpoint{Host: "orders-proxy.example", Port: 3306, Kind: "rds-proxy"},
 		Lanes: []rollout.LanePlan{
@@ -72,6 +72,22 @@ func at(phase rollout.Phase, reads flags.Share) *rollout.Status {
 		},
 		Bake: 8*time.Minute + 48*time.Second, Looked: ago(2 * time.Second), Next: noon.Add(8 * time.Second),
 	}
+}
+
+// points are what the gates of baking were read as.
+func points(name string) []rollout.Reading {
+	if name != "baking" {
+		return nil
+	}
+	readings := make([]rollout.Reading, 3)
+	for i, g := range orders().Gates {
+		readings[i] = rollout.Reading{Gate: g}
+		for m := 30; m > 0 && i < 2; m-- {
+			value := []float64{12 + float64(m%7), 6000 + 200*float64(30-m)}[i]
+			readings[i].Points = append(readings[i].Points, gates.Point{Start: ago(time.Duration(m) * time.Minute), Value: value})
+		}
+	}
+	return readings
 }
 
 // pages are statuses that an operator meets.
@@ -119,8 +135,14 @@ func pages() map[string]*rollout.Status {
 	soaked.Lanes[1] = soaked.Lanes[0]
 	soaked.Lanes[1].Name = "writes"
 
+	agreeing := at(rollout.Held, 25)
+	agreeing.State.Owner, agreeing.State.Offer = "ann", &rollout.Offer{To: "bob", By: "ann", At: ago(time.Minute)}
+	agreeing.State.Proposal = &rollout.Proposal{By: "ann", At: ago(2 * time.Minute), Why: "the limit is measured now", Loosens: []string{"gate borrow-wait: limit 50 ms → 60 ms"}}
+	agreeing.State.Tainted, agreeing.State.TaintedSince = true, ago(30*time.Hour)
+	agreeing.State.Holds = []rollout.Hold{{Kind: rollout.HoldAll, Owner: "cid", Why: "network", At: ago(time.Minute)}}
+
 	return map[string]*rollout.Status{
-		"draft-failed": draft, "baking": at(rollout.Baking, 25), "waiting": waiting, "held": held,
+		"agreeing": agreeing, "draft-failed": draft, "baking": at(rollout.Baking, 25), "waiting": waiting, "held": held,
 		"rolling-back": down, "rolled-back": at(rollout.RolledBack, 0), "stuck": at(rollout.Stuck, 10),
 		"late": late, "soaked": soaked, "ready": at(rollout.Ready, 0), "completed": at(rollout.Completed, 100),
 	}
@@ -134,7 +156,7 @@ func TestAPageTellsWhatIsWhyAndWhatToDo(t *testing.T) {
 			if ascii {
 				s, file = screen{signs: asciiSigns(), ascii: true}, filepath.Join("testdata", "page", name+".ascii.txt")
 			}
-			p := &page{signs: s.signs, Status: status, now: noon, zone: time.UTC}
+			p := &page{signs: s.signs, Status: status, wide: name == "agreeing", readings: points(name), now: noon, zone: time.UTC}
 			if ascii && name != "held" {
 				continue // one is enough to look at
 			}

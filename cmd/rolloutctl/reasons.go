@@ -5,8 +5,30 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/seed-c8cbbb61/cutover/gates"
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
+
+// people is what people have to say to each other: an offer, an amendment.
+func (p *page) people() []string {
+	s := &p.State
+	var lines []string
+	if s.Offer != nil {
+		lines = append(lines, fmt.Sprintf("OFFERED to %s by %s, %s: ends when %s accepts", s.Offer.To, s.Offer.By, p.moment(s.Offer.At), s.Offer.To))
+	}
+	if s.Proposal != nil {
+		lines = append(lines, fmt.Sprintf("AMENDMENT by %s, %s: %s; a second person must approve what it loosens", s.Proposal.By, p.moment(s.Proposal.At), cmp.Or(s.Proposal.Why, "no reason given")))
+		lines = append(lines, indented("  ", s.Proposal.Loosens)...)
+	}
+	if s.Tainted {
+		since := "nobody knows since when"
+		if !s.TaintedSince.IsZero() {
+			since = "since " + p.moment(s.TaintedSince)
+		}
+		lines = append(lines, "TAKEN OVER  another hand had raised the flags ("+since+"): no baseline is without a share")
+	}
+	return lines
+}
 
 // holds are all holds, each with its owner, reason and end.
 func (p *page) holds() []string {
@@ -19,7 +41,11 @@ func (p *page) holds() []string {
 			string(h.Kind), "by " + h.Owner, p.moment(h.At), h.Why + " (" + endOf(h.Kind) + ")",
 		})
 	}
-	return append([]string{"HOLDS"}, table("  ", rows)...)
+	again := p.again()
+	if len(p.allWaits()) > 0 {
+		again = "" // said there
+	}
+	return append([]string{"HOLDS" + again}, table("  ", rows)...)
 }
 
 // endOf says how a hold ends.
@@ -59,7 +85,15 @@ func (p *page) still(waits []rollout.Wait) []string {
 	for _, w := range waits {
 		rows = append(rows, []string{string(w.Kind), w.Subject, w.Why + p.pointAge(w)})
 	}
-	return append([]string{"WAITS FOR"}, table("  ", rows)...)
+	return append([]string{"WAITS FOR" + p.again()}, table("  ", rows)...)
+}
+
+// again says when what is waited for is looked at next.
+func (p *page) again() string {
+	if p.Next.IsZero() {
+		return ""
+	}
+	return "   looked at again " + p.moment(p.Next)
 }
 
 // allWaits are the waits of the last look; before it, those that were recorded.
@@ -72,14 +106,20 @@ func (p *page) allWaits() []rollout.Wait {
 	return slices.DeleteFunc(slices.Clone(waits), func(w rollout.Wait) bool { return w.Kind == rollout.WaitHold })
 }
 
-// pointAge says how old the newest point of a gate is.
+// pointAge says of a gate its limit and how old its newest point is.
 func (p *page) pointAge(w rollout.Wait) string {
-	for i := range p.Verdicts {
-		if v := &p.Verdicts[i]; w.Kind == rollout.WaitGate && v.Gate == w.Subject && !v.Newest.IsZero() {
-			return fmt.Sprintf(" (newest point %s old)", span(v.Age))
-		}
+	if w.Kind != rollout.WaitGate || p.State.Plan == nil {
+		return ""
 	}
-	return ""
+	at := slices.IndexFunc(p.State.Plan.Gates, func(g gates.Gate) bool { return g.Name == w.Subject })
+	if at < 0 || at >= len(p.Verdicts) {
+		return ""
+	}
+	v := &p.Verdicts[at]
+	if v.Newest.IsZero() {
+		return fmt.Sprintf(" (limit %s; no point yet)", p.limit(&p.State.Plan.Gates[at]))
+	}
+	return fmt.Sprintf(" (value %s, limit %s; newest point %s old)", p.value(v), p.limit(&p.State.Plan.Gates[at]), span(v.Age))
 }
 
 // preflight is its report, while it is what counts.

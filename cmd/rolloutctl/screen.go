@@ -17,12 +17,13 @@ import (
 type signs struct {
 	ok, bad, present, coming, later, held, near, unknown string
 	full, light, arrow, atMost, atLeast                  string
+	sparks                                               string // from low to high; none in ASCII
 }
 
 func unicodeSigns() signs {
 	return signs{
 		ok: "✔", bad: "✖", present: "●", coming: "○", later: "·", held: "∥", near: "▲", unknown: "?",
-		full: "█", light: "░", arrow: "→", atMost: "≤", atLeast: "≥",
+		full: "█", light: "░", arrow: "→", atMost: "≤", atLeast: "≥", sparks: "▁▂▃▄▅▆▇█",
 	}
 }
 

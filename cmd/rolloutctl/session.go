@@ -28,10 +28,10 @@ type Options struct {
 
 	// Of these three, the variables are read by server: one of a flag must not win
 	// over the flag of another.
-	URL       string        `name:"url" placeholder:"URL" help:"The server ($ROLLOUT_URL); by default the profile's, or http://127.0.0.1:8080." group:"Server"`
-	Profile   string        `placeholder:"NAME" help:"The profile that login has stored ($ROLLOUT_PROFILE); by default the one in use." group:"Server"`
-	TokenFile string        `placeholder:"FILE" help:"File with the token ($ROLLOUT_TOKEN_FILE); $ROLLOUT_TOKEN is the token itself." group:"Server"`
-	Timeout   time.Duration `env:"ROLLOUT_TIMEOUT" default:"15s" placeholder:"DURATION" help:"How long to wait for an answer; 15s at most." group:"Server"`
+	URL       string         `name:"url" placeholder:"URL" help:"The server ($ROLLOUT_URL); by default the profile's, or http://127.0.0.1:8080." group:"Server"`
+	Profile   string         `placeholder:"NAME" help:"The profile that login has stored ($ROLLOUT_PROFILE); by default the one in use." group:"Server"`
+	TokenFile string         `placeholder:"FILE" help:"File with the token ($ROLLOUT_TOKEN_FILE); $ROLLOUT_TOKEN is the token itself." group:"Server"`
+	Timeout   *time.Duration `placeholder:"DURATION" help:"How long to wait for an answer, 15s at most; of wait, for what is waited for, 30m if nobody says." group:"Server"`
 
 	Yes       bool   `short:"y" help:"Answer yes to what asks for it." group:"Change"`
 	Confirm   string `placeholder:"NAME" help:"Answer what asks for the rollout's name." group:"Change"`
@@ -68,8 +68,8 @@ func newSession(o Options, args []string, to streams) (*session, error) {
 	if s.zone, err = zone(o.TZ); err != nil {
 		return s, err
 	}
-	if s.Timeout <= 0 {
-		return s, usageError{text: fmt.Sprintf("--timeout %v: must be above 0", s.Timeout)}
+	if s.Timeout != nil && *s.Timeout <= 0 {
+		return s, usageError{text: fmt.Sprintf("--timeout %v: must be above 0", *s.Timeout)}
 	}
 	return s, nil
 }
@@ -80,11 +80,18 @@ func (s *session) connect() error {
 	if err != nil {
 		return err
 	}
-	base, err := url.Parse(to.URL)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
-		return usageError{text: fmt.Sprintf("--url %q: must be a URL such as %s", to.URL, defaultURL)}
+	if err := goodURL(to.URL); err != nil {
+		return err
 	}
 	s.URL, s.api = to.URL, s.client(to)
+	return nil
+}
+
+func goodURL(text string) error {
+	base, err := url.Parse(text)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+		return usageError{text: fmt.Sprintf("--url %q: must be a URL such as %s", text, defaultURL)}
+	}
 	return nil
 }
 

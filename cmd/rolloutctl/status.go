@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
 type statusCmd struct {
@@ -15,7 +17,7 @@ type statusCmd struct {
 func (c *statusCmd) Run(ctx context.Context, s *session) error {
 	s.name = c.Name
 	if c.Watch {
-		return s.watch(ctx, c.Name, max(c.Every, 50*time.Millisecond))
+		return s.watch(ctx, c.Name, c.Every)
 	}
 	status, err := s.api.Status(ctx, c.Name)
 	if err != nil {
@@ -24,6 +26,21 @@ func (c *statusCmd) Run(ctx context.Context, s *session) error {
 	if s.json() {
 		return s.encode(view{Status: status, NextSteps: commands(nextSteps(&status))})
 	}
-	s.print(s.page(&status).whole()...)
+	p := s.page(&status)
+	p.readings = s.readings(ctx, &status)
+	s.print(p.whole()...)
 	return nil
+}
+
+// readings are the points of the gates, where they can be drawn; without them a
+// status is still a status.
+func (s *session) readings(ctx context.Context, status *rollout.Status) []rollout.Reading {
+	if s.screen.ascii || len(status.Verdicts) == 0 {
+		return nil
+	}
+	readings, err := s.api.Gates(ctx, status.State.Name, sparkWhile)
+	if err != nil {
+		return nil
+	}
+	return readings
 }

@@ -17,7 +17,7 @@ func (p *page) gates(all bool) []string {
 		return nil
 	}
 	allowed := 0
-	rows := [][]string{{"", "GATE", "VERDICT", " VALUE", " LIMIT", " MARGIN", " AGE", "ON BREACH"}}
+	rows := [][]string{{"", "GATE", "VERDICT", " VALUE", " LIMIT", " MARGIN", " AGE", "ON BREACH", p.sparkHead()}}
 	var whys []string
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
@@ -27,10 +27,10 @@ func (p *page) gates(all bool) []string {
 		if v.Result == gates.Pass && !all {
 			continue
 		}
-		row := []string{p.verdictSign(v), v.Gate, verdictWords(v), p.value(v), "", "", p.age(v), ""}
+		row := []string{p.verdictSign(v), v.Gate, verdictWords(v), p.value(v), "", "", p.age(v), "", ""}
 		if i < len(p.State.Plan.Gates) {
 			g := &p.State.Plan.Gates[i]
-			row[4], row[5], row[7] = p.limit(g), margin(v, g), string(g.OnBreach)
+			row[4], row[5], row[7], row[8] = p.limit(g), margin(v, g), string(g.OnBreach), p.spark(g)
 		}
 		rows = append(rows, row)
 		if why := strings.TrimPrefix(string(v.Cause)+": "+v.Why, ": "); v.Result != gates.Pass {

@@ -18,8 +18,9 @@ import (
 // watch shows a rollout until it rests or the person goes. A server that does
 // not answer is said, and asked again.
 func (s *session) watch(ctx context.Context, name string, every time.Duration) error {
+	const fastest = 250 * time.Millisecond // to the eye it is at once
 	show := s.viewer()
-	ticks := time.NewTicker(every)
+	ticks := time.NewTicker(max(every, fastest))
 	defer ticks.Stop()
 	var silent time.Time
 	for {
@@ -37,7 +38,7 @@ func (s *session) watch(ctx context.Context, name string, every time.Duration) e
 			return err
 		default:
 			silent = time.Time{}
-			show.status(&status)
+			show.status(ctx, &status)
 			if end, over := rested(status.State.Phase); over {
 				return end
 			}
@@ -70,7 +71,7 @@ func (s *session) leave(name string) error {
 
 // viewer shows one status after another.
 type viewer interface {
-	status(*rollout.Status)
+	status(context.Context, *rollout.Status)
 	silent(why error, since time.Duration)
 }
 
@@ -91,7 +92,7 @@ type objects struct {
 	last string
 }
 
-func (o *objects) status(status *rollout.Status) {
+func (o *objects) status(_ context.Context, status *rollout.Status) {
 	if is := gist(status); is != o.last {
 		o.last = is
 		_ = json.NewEncoder(o.out).Encode(view{Status: *status, NextSteps: commands(nextSteps(status))})
@@ -100,22 +101,28 @@ func (o *objects) status(status *rollout.Status) {
 
 func (o *objects) silent(error, time.Duration) {}
 
-// lines writes a line of text for each change.
+// lines writes a line of text for each change, and one a minute.
 type lines struct {
 	*session
 	to   io.Writer
 	last string
+	told time.Time // when
 }
 
-func (l *lines) status(status *rollout.Status) { l.line(gist(status)) }
+func (l *lines) status(_ context.Context, status *rollout.Status) { l.line(gist(status)) }
 
 func (l *lines) silent(why error, _ time.Duration) { l.line("no answer, asking again: " + why.Error()) }
 
+// line writes a line, if it is another than the last or that is a minute ago:
+// whoever reads the log of a pipeline sees that it lives.
 func (l *lines) line(text string) {
-	if text != l.last {
-		l.last = text
-		l.screen.print(l.to, []string{l.now().In(l.zone).Format(time.RFC3339) + " " + text})
+	const alive = time.Minute
+	now := l.now()
+	if text == l.last && now.Sub(l.told) < alive {
+		return
 	}
+	l.last, l.told = text, now
+	l.screen.print(l.to, []string{now.In(l.zone).Format(time.RFC3339) + " " + text})
 }
 
 // gist is a status in a line, without what changes by itself as time goes by.
@@ -160,12 +167,19 @@ func gist(status *rollout.Status) string {
 // drawing draws a status over the one before.
 type drawing struct {
 	*session
-	shown *page
-	drawn int // lines that are on the screen
+	shown    *page
+	readings []rollout.Reading
+	read     time.Time // when
+	drawn    int       // lines that are on the screen
 }
 
-func (d *drawing) status(status *rollout.Status) {
+func (d *drawing) status(ctx context.Context, status *rollout.Status) {
+	const often = 10 * time.Second
 	d.shown = d.page(status)
+	if time.Since(d.read) > often {
+		d.readings, d.read = d.session.readings(ctx, status), time.Now()
+	}
+	d.shown.readings = d.readings
 	d.draw("Ctrl-C stops watching; the rollout goes on")
 }
 
@@ -190,19 +204,20 @@ func (d *drawing) draw(last string) {
 	_, _ = io.WriteString(d.out, b.String())
 }
 
-// fit returns as much as there is room for.
+// fit returns as much as there is room for: first the gates that pass are left
+// out, then the ladders are drawn in a line each; the rest is cut from the bottom.
 func (d *drawing) fit(room int) []string {
 	if d.shown == nil {
 		return nil
 	}
-	frame := d.shown.whole()
-	if len(frame) > room {
-		frame = d.shown.small()
+	var frame []string
+	for _, draw := range []func() []string{d.shown.whole, d.shown.lower, d.shown.small} {
+		if frame = draw(); len(frame) <= room {
+			return frame
+		}
 	}
-	if more := len(frame) - room; more > 0 {
-		frame = append(frame[:room-1], fmt.Sprintf("… %s: make the terminal higher", count(more+1, "more line", "more lines")))
-	}
-	return frame
+	more := len(frame) - room + 1
+	return append(frame[:room-1], fmt.Sprintf("… %s: make the terminal higher", count(more, "more line", "more lines")))
 }
 
 // cut shortens a line to a width.

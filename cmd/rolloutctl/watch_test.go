@@ -23,8 +23,8 @@ func TestOnATerminalEachFrameIsDrawnOverTheOneBefore(t *testing.T) {
 	for _, size := range [][2]int{{200, 60}, {80, 24}, {40, 10}, {20, 3}} {
 		width, height := size[0], size[1]
 		var out bytes.Buffer
-		d := &drawing{session: terminal(&out, width, height)}
-		d.status(at(rollout.Baking, 25))
+		d := &drawing{read: time.Now(), session: terminal(&out, width, height)}
+		d.status(t.Context(), at(rollout.Baking, 25))
 		first := out.String()
 		if strings.Contains(first, "A\r") {
 			t.Errorf("%v: the first frame moves up over what is not its own", size)
@@ -40,7 +40,7 @@ func TestOnATerminalEachFrameIsDrawnOverTheOneBefore(t *testing.T) {
 			}
 		}
 		out.Reset()
-		d.status(at(rollout.Waiting, 25))
+		d.status(t.Context(), at(rollout.Waiting, 25))
 		if !strings.HasPrefix(out.String(), fmt.Sprintf("\x1b[%dA\r\x1b[2K", drawn)) {
 			t.Errorf("%v: the second frame of %d lines begins with %.20q", size, drawn, out.String())
 		}
@@ -52,8 +52,8 @@ func TestOnATerminalEachFrameIsDrawnOverTheOneBefore(t *testing.T) {
 
 func TestALowTerminalShowsWhatIsWaitedForAndWhatToDo(t *testing.T) {
 	var out bytes.Buffer
-	d := &drawing{session: terminal(&out, 100, 24)}
-	d.status(pages()["waiting"])
+	d := &drawing{read: time.Now(), session: terminal(&out, 100, 24)}
+	d.status(t.Context(), pages()["waiting"])
 	for _, want := range []string{"waiting", "0 of 1 approvals", "no point since 03:08", "next: rolloutctl approve orders-db", "rolloutctl rollback orders-db", "✔10%  ●25%   ○50%"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("24 lines do not show %q:\n%s", want, out.String())
@@ -66,8 +66,8 @@ func TestALowTerminalShowsWhatIsWaitedForAndWhatToDo(t *testing.T) {
 
 func TestAServerThatFallsSilentIsSaidOverTheLastFrame(t *testing.T) {
 	var out bytes.Buffer
-	d := &drawing{session: terminal(&out, 100, 60)}
-	d.status(at(rollout.Baking, 25))
+	d := &drawing{read: time.Now(), session: terminal(&out, 100, 60)}
+	d.status(t.Context(), at(rollout.Baking, 25))
 	out.Reset()
 	d.silent(errors.New("connection refused"), 34*time.Second)
 	if !strings.Contains(out.String(), "▲ no answer for 34s, asking again: connection refused") || !strings.Contains(out.String(), "orders-db  ● baking") {
@@ -79,14 +79,14 @@ func TestWithoutATerminalThereIsALineForEachChangeOnly(t *testing.T) {
 	var out bytes.Buffer
 	l := &lines{session: &session{clock: &clock{}, zone: time.UTC, screen: screen{signs: unicodeSigns()}}, to: &out}
 	same := at(rollout.Baking, 25)
-	l.status(same)
+	l.status(t.Context(), same)
 	same.Bake += time.Second // time goes by: no change
 	same.Looked = same.Looked.Add(time.Second)
-	l.status(same)
+	l.status(t.Context(), same)
 	l.silent(errors.New("refused"), time.Second)
 	l.silent(errors.New("refused"), 2*time.Second)
-	l.status(same)
-	l.status(pages()["held"])
+	l.status(t.Context(), same)
+	l.status(t.Context(), pages()["held"])
 	got := strings.Split(strings.TrimSpace(out.String()), "\n")
 	want := []string{
 		"orders-db state=baking reads=25/25/25 writes=0/0/0 gates=2/3 rev=48",

@@ -11,7 +11,12 @@ import (
 // way returns how requests go out: bounded in time, listening to the server's
 // clock and, with --debug, told.
 func (s *session) way() http.RoundTripper {
-	way := s.clock.listen(&limited{next: http.DefaultTransport, limit: s.Timeout})
+	const patience = 15 * time.Second // longer than the server's own, which then says what is wrong
+	limit := patience
+	if s.Timeout != nil {
+		limit = min(*s.Timeout, patience)
+	}
+	way := s.clock.listen(&limited{next: http.DefaultTransport, limit: limit})
 	if s.Debug {
 		way = &telling{next: way, say: func(line string) { s.errors.print(s.err, []string{line}) }}
 	}
