@@ -124,11 +124,13 @@ func (s *server) refused(ctx context.Context, who Caller, name string, cmd rollo
 	}
 }
 
-// noteRefusal is refused for a route that is for one action; looking changes
-// nothing and is left to the access log.
+// noteRefusal is refused for a route that is for one action. That somebody may not
+// look, or is no task, changes nothing and is left to the access log.
 func (s *server) noteRefusal(ctx context.Context, c *call, what action, err error) {
-	if err == nil || what == toRead || what == toVerify || what == toExport {
+	switch what {
+	case toRead, toTokens, toVerify, toExport, toReport, toDecide:
 		return
+	default:
 	}
 	name := c.name()
 	if name == "" || what.wide() {
