@@ -44,7 +44,7 @@ func foreign() map[string]string {
 		"plan import writes a plan from a flag that is there; adopt takes over what another hand has begun": "import takeover",
 		"login keeps a server and its token in a profile; profile list shows them":                          "config auth context",
 	} {
-		for _, verb := range strings.FieldsSeq(verbs) {
+		for verb := range strings.FieldsSeq(verbs) {
 			explained[verb] = said
 		}
 	}
