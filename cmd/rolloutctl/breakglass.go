@@ -48,11 +48,11 @@ func (c *breakGlassCmd) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if !s.json() {
+	if !s.json() || len(panes) == 0 {
 		s.errors.print(s.err, doubts)
 	}
 	if len(panes) == 0 {
-		return s.noPanes(&c.glassOptions, g, doubts)
+		return c.noPanes(g, doubts)
 	}
 	says := []string{c.title(g)}
 	for i := range panes {
@@ -94,22 +94,16 @@ func whoami() string {
 }
 
 // noPanes says that there is nothing to set, and what to try.
-func (s *session) noPanes(o *glassOptions, g *glass, doubts []string) error {
-	lines := []string{fmt.Sprintf("error: no flag at %s bears the mark of rollout %s", g.where, o.Name)}
+func (o *glassOptions) noPanes(g *glass, doubts []string) error {
+	none := failure{code: exitNotFound, text: fmt.Sprintf("no flag at %s bears the mark of rollout %s", g.where, o.Name)}
 	if len(doubts) > 0 {
-		if s.json() {
-			lines = append(lines, doubts...)
-		}
-		lines = append(lines, "  not everything could be looked at")
+		none.code, none.text = exitError, none.text+", as far as it could be looked at"
 	}
 	if found := g.rollouts(); len(found) > 0 {
-		lines = append(lines, "  there are marks of "+strings.Join(found, ", "))
+		none.lines = append(none.lines, "  there are marks of "+strings.Join(found, ", "))
 	}
-	s.errors.print(s.err, append(lines, "next: name the flags: rolloutctl break-glass … --flag NAMESPACE/KEY"))
-	if len(doubts) > 0 {
-		return ended(exitError)
-	}
-	return ended(exitNotFound)
+	none.lines = append(none.lines, "next: name the flags: rolloutctl break-glass … --flag NAMESPACE/KEY")
+	return none
 }
 
 // endGlass writes the record, and says what is left to do.
@@ -133,12 +127,12 @@ func (s *session) endGlass(o *glassOptions, record *glassRecord, folder string) 
 		s.print("record: " + path)
 	}
 	if len(failed) > 0 {
-		lines := []string{"error: " + count(len(failed), "lane is", "lanes are") + " not at the safe value"}
+		left := failure{code: exitError, text: count(len(failed), "lane is", "lanes are") + " not at the safe value"}
 		for _, f := range failed {
-			lines = append(lines, "  "+f.Key.String()+": "+f.todo())
+			left.lines = append(left.lines, "  "+f.Key.String()+": "+f.todo())
 		}
-		s.errors.print(s.err, append(lines, "next: "+o.command()))
-		return ended(exitError)
+		left.lines = append(left.lines, "next: "+o.command())
+		return left
 	}
 	s.print(o.afterwards(record.Lanes)...)
 	return nil

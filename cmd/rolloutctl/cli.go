@@ -40,6 +40,7 @@ type cli struct {
 	Plan struct {
 		Validate planValidateCmd `cmd:"" help:"Check plan files, offline."`
 		Apply    planApplyCmd    `cmd:"" help:"Store a plan file as a new version; nothing starts."`
+		Import   planImportCmd   `cmd:"" help:"Write a plan from a flag that is in Flipt already."`
 	} `cmd:"" group:"Prepare" help:"Plan files."`
 	Gate struct {
 		Test gateTestCmd `cmd:"" help:"Replay a file of gate scenarios, offline."`
