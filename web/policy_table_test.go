@@ -1,25 +1,17 @@
 package web
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/seed-c8cbbb61/cutover/flags"
 	"github.com/seed-c8cbbb61/cutover/rollout"
-	"github.com/seed-c8cbbb61/cutover/rollout/audit"
-	"github.com/seed-c8cbbb61/cutover/rollout/controller"
-	"github.com/seed-c8cbbb61/cutover/rollout/planfile"
 )
 
 // row is one line of the table in docs/permissions.md.
@@ -114,98 +106,6 @@ func (r *row) allowed(who *Caller) bool {
 		on := len(g.Databases) == 0 || r.on == "its" && g.Databases[0] == "payments" || r.on == "some"
 		return on && slices.Contains(r.roles, g.Role)
 	})
-}
-
-// sound is a journal that nobody has touched, and that is empty.
-type sound struct{}
-
-func (sound) Verify(context.Context, ...audit.Checkpoint) (audit.Result, error) {
-	return audit.Result{}, nil
-}
-
-func (sound) Export(context.Context, io.Writer, int64) error { return nil }
-
-// tables is everything that the table is tried on: the real controller and API on
-// a journal in memory.
-type tables struct {
-	*testing.T
-
-	ledger  *ledger
-	server  *server // what console and Slack will ask
-	handler http.Handler
-	tokens  map[string]string
-	cases   int
-}
-
-func newTables(t *testing.T) *tables {
-	t.Helper()
-	w := &tables{T: t, ledger: &ledger{}, tokens: map[string]string{}}
-	_, heir := NewToken("heir", Operator, "")
-	entries := []Entry{heir}
-	for _, who := range callers() {
-		e := Entry{Name: who.Name, Grants: who.Grants, Service: who.Service}
-		w.tokens[who.Name] = e.Mint()
-		entries = append(entries, e)
-	}
-	path := filepath.Join(t.TempDir(), "tokens.json")
-	if err := SaveTokens(path, entries); err != nil {
-		t.Fatal(err)
-	}
-	long := time.Now().Add(-time.Hour) // or it would be read again and again
-	if err := os.Chtimes(path, long, long); err != nil {
-		t.Fatal(err)
-	}
-	store := &flags.Memory{}
-	for _, name := range []string{"orders-db-reads", "orders-db-writes"} {
-		store.Create(flags.Key{Namespace: "default", Name: name})
-	}
-	log := slog.New(slog.DiscardHandler)
-	desk := controller.New(controller.Options{Journal: w.ledger, Flags: store, Fleet: controller.NewFleet(time.Now), Log: log})
-	refusals := NewRefusals(desk, log)
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- refusals.Run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	o := Options{
-		Desk: desk, House: desk, Inspector: desk, Journal: w.ledger, Fleet: controller.NewFleet(time.Now), Plans: planfile.Parse,
-		Tokens: mustLoad(t, path), Log: log, Refusals: refusals, Audit: sound{},
-		Decisions: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
-	}
-	w.server, w.handler = &server{Options: o, limits: newLimits(Rates{})}, New(o)
-	return w
-}
-
-// in returns the rollout in one of the states.
-func (w *tables) in(of stateOf) rollout.State {
-	w.Helper()
-	plan, err := planfile.Parse("plan.yaml", []byte(tablePlan))
-	if err != nil {
-		w.Fatal(err)
-	}
-	looser := *plan
-	looser.Soak.For = 5 * 24 * time.Hour
-	events := append([]rollout.Event{{Kind: rollout.Planned, Plan: plan, By: "planner"}}, of.events...)
-	for i := range events {
-		events[i].Rollout, events[i].Seq, events[i].At = "orders-db", uint64(i+1), time.Now().UTC()
-		if events[i].Kind == rollout.Proposed {
-			events[i].Plan = &looser
-		}
-	}
-	s := rollout.Fold(events)
-	if s.Phase != of.phase || (s.Proposal != nil) != strings.Contains(of.name, "amendment") {
-		w.Fatalf("the state %q is %s", of.name, s.Phase)
-	}
-	return s
-}
-
-// offered is a rollout that is offered to somebody.
-func offered(s rollout.State, to string) rollout.State {
-	return rollout.Apply(s, &rollout.Event{Kind: rollout.Offered, Rollout: s.Name, Seq: s.Version + 1, At: time.Now().UTC(), Subject: to})
 }
 
 // orderOf is what somebody says with a command.
