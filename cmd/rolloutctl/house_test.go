@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,8 +31,11 @@ type house struct {
 	flags      *flags.Memory
 	metrics    *gates.Memory
 	points     []gates.Point
-	waiting    float64       // what borrow-wait measures, in ms
-	lagging    int           // tasks that do not follow their flag
+	waiting    float64 // what borrow-wait measures, in ms
+	lagging    int     // tasks that stay on the source
+	clinging   int     // tasks that stay on the target once they are there
+	clung      map[string]bool
+	deaf       atomic.Int32  // commands that are obeyed without an answer
 	looks      chan struct{} // one for each status that was served
 
 	looking sync.Mutex // one look at a time
@@ -62,8 +66,11 @@ func (h *house) second(ctx context.Context) error {
 	for n := range tasks {
 		report := rollout.TaskReport{Task: fmt.Sprintf("task-%02d", n), Service: "checkout", StartedAt: now.Add(-time.Hour), SentAt: now}
 		for _, key := range keys {
-			on := settings[key].Share.Holds(key.Name, flags.TargetingKey(report.Task))
-			report.Lanes = append(report.Lanes, rollout.LaneReport{Lane: key.Name, Decided: on && n >= h.lagging})
+			on := settings[key].Share.Holds(key.Name, flags.TargetingKey(report.Task)) && n >= h.lagging
+			place := key.Name + report.Task
+			on = on || n >= tasks-h.clinging && h.clung[place]
+			h.clung[place] = on
+			report.Lanes = append(report.Lanes, rollout.LaneReport{Lane: key.Name, Decided: on})
 		}
 		if err := h.fleet.Report(ctx, report); err != nil {
 			return err
@@ -76,7 +83,7 @@ func (h *house) second(ctx context.Context) error {
 // build makes a house for one script and tells the script where it is.
 func build(ctx context.Context, env *testscript.Env) (*house, error) {
 	h := &house{
-		flags: &flags.Memory{}, metrics: &gates.Memory{}, waiting: 12, looks: make(chan struct{}, 1000),
+		flags: &flags.Memory{}, metrics: &gates.Memory{}, waiting: 12, looks: make(chan struct{}, 1000), clung: map[string]bool{},
 		time: time.Date(2026, 11, 30, 3, 0, 0, 0, time.UTC),
 	}
 	for _, name := range []string{"orders-db-reads", "orders-db-writes"} {
@@ -120,6 +127,12 @@ func (d *desk) Do(ctx context.Context, name string, c rollout.Command) (rollout.
 	return state, err
 }
 
+func (d *desk) DoHouse(ctx context.Context, c rollout.HouseCommand) (rollout.House, error) {
+	all, err := d.Controller.DoHouse(ctx, c)
+	d.house.look(ctx)
+	return all, err
+}
+
 // look is one look of the controller, at the world's time.
 func (h *house) look(ctx context.Context) {
 	h.looking.Lock()
@@ -127,13 +140,16 @@ func (h *house) look(ctx context.Context) {
 	h.controller.Cycle(context.WithoutCancel(ctx), h.now())
 }
 
-// tokens gives each role a token, in the script's environment under its name.
+// tokens gives each role a token, in the script's environment under its name;
+// there is a second admin, for what takes two.
 func (h *house) tokens(env *testscript.Env) (*web.Tokens, error) {
 	var entries []web.Entry
-	for _, role := range []web.Role{web.Viewer, web.Operator, web.Approver, web.Admin} {
-		plain, entry := web.NewToken("the-"+string(role), role, "")
-		env.Setenv(strings.ToUpper(string(role)), plain)
-		if role == web.Admin {
+	for name, role := range map[string]web.Role{
+		"viewer": web.Viewer, "operator": web.Operator, "approver": web.Approver, "admin": web.Admin, "second": web.Admin,
+	} {
+		plain, entry := web.NewToken("the-"+name, role, "")
+		env.Setenv(strings.ToUpper(name), plain)
+		if name == "admin" {
 			env.Setenv("ROLLOUT_TOKEN", plain)
 		}
 		entries = append(entries, entry)
@@ -145,10 +161,15 @@ func (h *house) tokens(env *testscript.Env) (*web.Tokens, error) {
 	return web.LoadTokens(path)
 }
 
-// counting notes each status that was served, and tells the world's time.
+// counting notes each status that was served, and tells the world's time. What
+// is asked while it is deaf is done, and nobody is told.
 func (h *house) counting(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", h.now().Format(http.TimeFormat)) // the server lives in the world's time
+		if r.Method != http.MethodGet && h.deaf.Add(-1) >= 0 {
+			next.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		}
 		next.ServeHTTP(w, r)
 		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/rollouts/orders-db") {
 			select {

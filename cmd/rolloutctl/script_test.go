@@ -1,14 +1,18 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/seed-c8cbbb61/cutover/flags"
 )
 
 func TestMain(m *testing.M) {
@@ -19,12 +23,6 @@ func TestMain(m *testing.M) {
 // real controller and journal behind it.
 func TestScripts(t *testing.T) {
 	ctx := t.Context()
-	at := func(ts *testscript.TestScript) *house { return ts.Value("house").(*house) }
-	number := func(ts *testscript.TestScript, text string) int {
-		n, err := strconv.Atoi(text)
-		ts.Check(err)
-		return n
-	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -33,6 +31,7 @@ func TestScripts(t *testing.T) {
 			h, err := build(ctx, env)
 			env.Values["house"] = h
 			env.Setenv("LC_ALL", "C.UTF-8")
+			env.Setenv("ROLLOUT_HOME", "none") // the script's folder may have what it has
 			if err != nil {
 				return err
 			}
@@ -42,38 +41,63 @@ func TestScripts(t *testing.T) {
 			}
 			return os.WriteFile(env.WorkDir+"/orders-db.yaml", plan, 0o600)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			// pass 30s: time goes by.
-			"pass": func(ts *testscript.TestScript, _ bool, args []string) {
-				d, err := time.ParseDuration(args[0])
-				ts.Check(err)
-				for range int(d / time.Second) {
-					ts.Check(at(ts).second(ctx))
-				}
-			},
-			// measure 400: what borrow-wait measures from now on, in ms.
-			"measure": func(ts *testscript.TestScript, _ bool, args []string) { at(ts).waiting = float64(number(ts, args[0])) },
-			// lag 3: so many tasks stay on the source.
-			"lag": func(ts *testscript.TestScript, _ bool, args []string) { at(ts).lagging = number(ts, args[0]) },
-			// watched: whoever watches has seen what is now.
-			"watched": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(at(ts).watched(ctx)) },
-			// put FILE TEXT: a file with one line.
-			"put": func(ts *testscript.TestScript, _ bool, args []string) {
-				ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(args[1]+"\n"), 0o600))
-			},
-			// exits 3 rolloutctl …: runs a program that must end so.
-			"exits": func(ts *testscript.TestScript, _ bool, args []string) {
-				err := ts.Exec(args[1], args[2:]...)
-				code := 0
-				if end, ok := errors.AsType[*exec.ExitError](err); ok {
-					code = end.ExitCode()
-				} else {
-					ts.Check(err)
-				}
-				if want := number(ts, args[0]); code != want {
-					ts.Fatalf("%v ended with %d, want %d", args[1:], code, want)
-				}
-			},
-		},
+		Cmds: worldCommands(ctx),
 	})
+}
+
+// worldCommands are what a script may do to the world that its programs are in.
+func worldCommands(ctx context.Context) map[string]func(*testscript.TestScript, bool, []string) {
+	at := func(ts *testscript.TestScript) *house { return ts.Value("house").(*house) }
+	number := func(ts *testscript.TestScript, text string) int {
+		n, err := strconv.Atoi(text)
+		ts.Check(err)
+		return n
+	}
+	return map[string]func(*testscript.TestScript, bool, []string){
+		// pass 30s: time goes by.
+		"pass": func(ts *testscript.TestScript, _ bool, args []string) {
+			d, err := time.ParseDuration(args[0])
+			ts.Check(err)
+			for range int(d / time.Second) {
+				ts.Check(at(ts).second(ctx))
+			}
+		},
+		// measure 400: what borrow-wait measures from now on, in ms.
+		"measure": func(ts *testscript.TestScript, _ bool, args []string) { at(ts).waiting = float64(number(ts, args[0])) },
+		// as viewer: whose token is sent from now on.
+		"as": func(ts *testscript.TestScript, _ bool, args []string) {
+			ts.Setenv("ROLLOUT_TOKEN", ts.Getenv(strings.ToUpper(args[0])))
+		},
+		// offline: nobody answers any more.
+		"offline": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("ROLLOUT_URL", "http://127.0.0.1:1") },
+		// deaf: the next command is obeyed without an answer.
+		"deaf": func(ts *testscript.TestScript, _ bool, _ []string) { at(ts).deaf.Store(1) },
+		// hand orders-db-reads 25: another hand sets a flag.
+		"hand": func(ts *testscript.TestScript, _ bool, args []string) {
+			at(ts).flags.Put(flags.Key{Namespace: "default", Name: args[0]}, flags.Share(number(ts, args[1])))
+		},
+		// cling 3: so many tasks stay on the target once they are there.
+		"cling": func(ts *testscript.TestScript, _ bool, args []string) { at(ts).clinging = number(ts, args[0]) },
+		// lag 3: so many tasks stay on the source.
+		"lag": func(ts *testscript.TestScript, _ bool, args []string) { at(ts).lagging = number(ts, args[0]) },
+		// watched: whoever watches has seen what is now.
+		"watched": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(at(ts).watched(ctx)) },
+		// put FILE TEXT: a file with one line.
+		"put": func(ts *testscript.TestScript, _ bool, args []string) {
+			ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(args[1]+"\n"), 0o600))
+		},
+		// exits 3 rolloutctl …: runs a program that must end so.
+		"exits": func(ts *testscript.TestScript, _ bool, args []string) {
+			err := ts.Exec(args[1], args[2:]...)
+			code := 0
+			if end, ok := errors.AsType[*exec.ExitError](err); ok {
+				code = end.ExitCode()
+			} else {
+				ts.Check(err)
+			}
+			if want := number(ts, args[0]); code != want {
+				ts.Fatalf("%v ended with %d, want %d", args[1:], code, want)
+			}
+		},
+	}
 }
