@@ -31,7 +31,6 @@ func TestScripts(t *testing.T) {
 			h, err := build(ctx, env)
 			env.Values["house"] = h
 			env.Setenv("LC_ALL", "C.UTF-8")
-			env.Setenv("ROLLOUT_HOME", "none") // the script's folder may have what it has
 			if err != nil {
 				return err
 			}
