@@ -24,6 +24,9 @@ type Options struct {
 	Version   string
 	Log       *slog.Logger
 
+	// Amender amends plans under way; nil where they stay as they are.
+	Amender Amender
+
 	// Audit holds the journal to what it was; nil where nobody may ask.
 	Audit Auditor
 
@@ -81,7 +84,7 @@ func New(o Options) http.Handler {
 		s.routeHouse(r)
 		s.routeAudit(r)
 		r.Post("/rollouts/{name}/commands", s.known(s.command))
-		r.Post("/plans", s.only(toPlan, s.plan))
+		s.routePlans(r)
 		r.Post("/reports", s.only(toReport, s.report))
 	})
 	return r

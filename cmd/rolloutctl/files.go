@@ -97,9 +97,9 @@ func (c *planApplyCmd) Run(ctx context.Context, s *session) error {
 			return err
 		}
 		if s.json() {
-			return s.encode(map[string]any{"rollout": checked.Name, "plan_hash": checked.Hash(), "plan": checked})
+			return s.encode(checked)
 		}
-		s.print("good, and not stored: "+gistOfPlan(checked), "next: rolloutctl plan apply "+c.File)
+		s.print("good, and not stored: "+gistOfPlan(checked.Plan), "next: rolloutctl plan apply "+c.File)
 		return nil
 	}
 	s.name = p.Name

@@ -41,6 +41,7 @@ type house struct {
 	listener net.Listener
 	handler  http.Handler
 	desk     *controller.Controller
+	refusals *web.Refusals
 	ending   chan struct{} // closed when no new request is taken any more
 	closers  []func() error
 }
@@ -63,7 +64,7 @@ func (h *house) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j, err := journal.Open(ctx, o.Journal, log)
+	j, err := openJournal(ctx, o, log)
 	if err != nil {
 		return err
 	}
@@ -80,15 +81,29 @@ func (h *house) wire(ctx context.Context) error {
 		return err
 	}
 	h.desk = controller.New(settings)
+	h.refusals = web.NewRefusals(h.desk, log)
 	h.handler = web.New(web.Options{
-		Desk: h.desk, House: h.desk, Inspector: h.desk, Journal: j, Audit: j, Fleet: fleet, Plans: planfile.Parse, Tokens: tokens,
-		Decisions: decisions, Version: version(), Log: log, Ending: h.ending,
+		Desk: h.desk, House: h.desk, Inspector: h.desk, Journal: j, Audit: j, Fleet: fleet, Plans: planfile.Parse, Amender: h.desk, Tokens: tokens,
+		Decisions: decisions, Version: version(), Log: log, Ending: h.ending, Refusals: h.refusals,
 	})
 	h.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", o.Listen)
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", o.Listen, err)
 	}
 	return nil
+}
+
+// openJournal opens the journal. What a reference leads to is asked for again
+// for each new connection.
+func openJournal(ctx context.Context, o options, log *slog.Logger) (*journal.Journal, error) {
+	if o.JournalFile == "" {
+		return journal.Open(ctx, o.Journal, log)
+	}
+	source, err := follow(o.JournalFile, log)
+	if err != nil {
+		return nil, err
+	}
+	return journal.OpenFunc(ctx, source.now, log)
 }
 
 // openFlags opens the flag store; our own is also served, by OFREP.
@@ -105,11 +120,11 @@ func (h *house) openFlags(ctx context.Context, settings *controller.Options) (ht
 	}
 	options := flipt.Options{URL: o.Flipt, Environment: o.FliptEnvironment}
 	if o.FliptTokenFile != "" {
-		token, err := secret(o.FliptTokenFile)
+		token, err := follow(o.FliptTokenFile, h.log)
 		if err != nil {
 			return nil, err
 		}
-		options.Token = token
+		options.HTTPClient = &http.Client{Transport: signing{token}}
 	}
 	store, err := flipt.Open(ctx, options)
 	if err != nil {
@@ -147,6 +162,7 @@ func (h *house) serve(ctx context.Context) error {
 	h.log.InfoContext(ctx, "listening", "addr", h.listener.Addr().String())
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return h.desk.Run(ctx) })
+	group.Go(func() error { return h.refusals.Run(ctx) })
 	group.Go(func() error {
 		if err := server.Serve(h.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serving: %w", err)

@@ -104,19 +104,6 @@ func (c *Client) Plan(ctx context.Context, yaml []byte, cmd rollout.Command) (ro
 	return state, err
 }
 
-// CheckPlan has the server read a plan file and returns the plan with its
-// defaults; nothing is stored.
-func (c *Client) CheckPlan(ctx context.Context, yaml []byte) (*rollout.Plan, error) {
-	var body struct {
-		Plan *rollout.Plan `json:"plan"`
-	}
-	err := c.ask(ctx, request{
-		method: http.MethodPost, path: []string{"plans"}, query: url.Values{"dry_run": {"true"}},
-		kind: "application/yaml", body: yaml,
-	}, &body)
-	return body.Plan, err
-}
-
 // Report sends what a task says of itself.
 func (c *Client) Report(ctx context.Context, r rollout.TaskReport) error {
 	return c.tell(ctx, request{method: http.MethodPost, path: []string{"reports"}}, r, nil)
