@@ -23,6 +23,10 @@ type cli struct {
 	List   listCmd   `cmd:"" group:"Look" help:"All rollouts; those that need a person first."`
 	Status statusCmd `cmd:"" group:"Look" help:"One rollout: what is, why, what it waits for, what a rollback would do."`
 	Events eventsCmd `cmd:"" group:"Look" help:"What came to pass, oldest first."`
+	Audit  struct {
+		Verify auditVerifyCmd `cmd:"" help:"Hold the journal, or an export of it, to its chain of hashes, and to what was kept elsewhere."`
+		Export auditExportCmd `cmd:"" help:"Write the journal to a file that can be verified anywhere, and print its checkpoint."`
+	} `cmd:"" group:"Look" help:"The journal's integrity."`
 
 	Start    startCmd   `cmd:"" asks:"a y, or --yes" group:"Move forward" help:"Begin: preflight, then the first stage."`
 	Advance  advanceCmd `cmd:"" asks:"a y, or --yes; where writes move for the first time, the name, or --confirm NAME" group:"Move forward" help:"Give the go for the next stage; skips no stage, no bake and no gate."`
