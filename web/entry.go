@@ -45,13 +45,18 @@ func (e *Entry) Mint() string {
 	return plain
 }
 
+// May says what a token may do: "viewer, operator on orders".
+func (e *Entry) May() string {
+	who := e.caller()
+	if e.Service != "" {
+		return who.roles() + " of " + e.Service
+	}
+	return who.roles()
+}
+
 // subject is what the journal says of a token.
 func (e *Entry) subject() string {
-	who := e.caller()
-	text := e.Name + ": " + who.roles()
-	if e.Service != "" {
-		text += " of " + e.Service
-	}
+	text := e.Name + ": " + e.May()
 	if !e.Expires.IsZero() {
 		text += ", until " + e.Expires.Format(time.RFC3339)
 	}

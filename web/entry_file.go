@@ -1,8 +1,11 @@
 package web
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -27,6 +30,20 @@ func SaveTokens(path string, entries []Entry) error {
 		return fmt.Errorf("writing tokens to %s: %w", path, err)
 	}
 	return nil
+}
+
+// CreateTokens writes a file of tokens that is not there yet; if it is, the error
+// is [fs.ErrExist].
+func CreateTokens(path string, entries ...Entry) error {
+	unlock, err := lockedfile.MutexAt(path + ".lock").Lock()
+	if err != nil {
+		return fmt.Errorf("locking tokens: %w", err)
+	}
+	defer unlock()
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("writing tokens to %s: %w", path, cmp.Or(err, fs.ErrExist))
+	}
+	return SaveTokens(path, entries)
 }
 
 // ReadTokens reads the entries of a file of tokens.

@@ -76,7 +76,7 @@ func (d *demoCommand) Run(ctx context.Context) (err error) {
 	metrics := cloudwatchtest.New(cloudwatchtest.Options{})
 	defer metrics.Close()
 	h, err := open(ctx, options{
-		Listen: "127.0.0.1:0", Data: folder, Region: "eu-west-1", CloudWatchEndpoint: metrics.URL,
+		listen: listen{"127.0.0.1:0"}, place: place{Data: folder}, Region: "eu-west-1", CloudWatchEndpoint: metrics.URL,
 		credentials: credentials.NewStaticCredentialsProvider("demo", "demo", ""),
 		GuardEvery:  200 * time.Millisecond, ReadEvery: 500 * time.Millisecond,
 	}, slog.New(slog.NewJSONHandler(logFile, nil)))
@@ -95,7 +95,7 @@ func (d *demoCommand) Run(ctx context.Context) (err error) {
 
 // show walks through the trials, one after the other.
 func (d *demoCommand) show(ctx context.Context, group *errgroup.Group, h *house, metrics *cloudwatchtest.Server) error {
-	admin, err := secret(filepath.Join(h.options.Data, "admin.token"))
+	admin, err := reference(filepath.Join(h.options.Data, "admin.token")).read()
 	if err != nil {
 		return err
 	}
@@ -132,12 +132,10 @@ const next = `What to try next:
 
 // addReporter makes the token that a service's tasks report with.
 func (d *demoCommand) addReporter(h *house, service string) (string, error) {
-	entries, err := web.ReadTokens(h.options.tokensPath())
-	if err != nil {
-		return "", err
-	}
 	plain, entry := web.NewToken(service+"-tasks", web.Reporter, service)
-	return plain, web.SaveTokens(h.options.tokensPath(), append(entries, entry))
+	return plain, web.EditTokens(h.options.tokensPath(), func(list []web.Entry) ([]web.Entry, error) {
+		return web.WithToken(list, entry)
+	})
 }
 
 // walk plans, starts and follows one rollout to where it ends.

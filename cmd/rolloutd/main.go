@@ -21,7 +21,8 @@ import (
 type commands struct {
 	Serve   serveCommand   `cmd:"" default:"withargs" help:"Carry rollouts on and serve the API."`
 	Demo    demoCommand    `cmd:"" help:"Show a healthy rollout and a bad one, on a simulated fleet, in under a minute."`
-	Token   tokenCommand   `cmd:"" help:"Make a token and print it once."`
+	Init    initCommand    `cmd:"" help:"Make the data folder and the first token, and print it once."`
+	Token   tokenCommand   `cmd:"" help:"Make a token, list them, take one away."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,16 +13,15 @@ import (
 // options is all that can be set. Each has a flag, an environment variable and
 // a default, and the defaults run.
 type options struct {
-	Listen string `env:"ROLLOUT_LISTEN" default:"127.0.0.1:8080" help:"Address of the API. Loopback unless you say otherwise."`
-	Data   string `env:"ROLLOUT_DATA" default:"var" help:"Folder of whatever is kept in files."`
+	place
+	listen
 
-	Journal     string `env:"ROLLOUT_JOURNAL" help:"Where events are kept: sqlite:FILE or mysql:DSN. Default: sqlite:DATA/journal.db."`
-	JournalFile string `env:"ROLLOUT_JOURNAL_FILE" help:"A file that holds --journal, for a DSN with a password."`
-	Tokens      string `env:"ROLLOUT_TOKENS" help:"File of tokens. Default: DATA/tokens.json; made with one admin if missing."`
+	Journal     string    `env:"ROLLOUT_JOURNAL" help:"Where events are kept: sqlite:FILE or mysql:DSN. Default: sqlite:DATA/journal.db."`
+	JournalFile reference `env:"ROLLOUT_JOURNAL_FILE" help:"Where --journal is, for a DSN with a password: a file, or env:NAME. User and password are read anew for each connection."`
 
-	Flipt            string `env:"ROLLOUT_FLIPT" help:"URL of Flipt, v1 or v2. Without it, flags are kept in DATA/flags.json and served by OFREP."`
-	FliptTokenFile   string `env:"ROLLOUT_FLIPT_TOKEN_FILE" help:"A file that holds Flipt's token."`
-	FliptEnvironment string `env:"ROLLOUT_FLIPT_ENVIRONMENT" help:"Environment of Flipt v2. Default: default."`
+	Flipt            string    `env:"ROLLOUT_FLIPT" help:"URL of Flipt, v1 or v2. Without it, flags are kept in DATA/flags.json and served by OFREP."`
+	FliptTokenFile   reference `env:"ROLLOUT_FLIPT_TOKEN_FILE" help:"Where Flipt's token is: a file, or env:NAME. It is read anew for each request."`
+	FliptEnvironment string    `env:"ROLLOUT_FLIPT_ENVIRONMENT" help:"Environment of Flipt v2. Default: default."`
 
 	Region             string `env:"ROLLOUT_REGION,AWS_REGION" help:"Region of CloudWatch, where a plan names none."`
 	CloudWatchEndpoint string `name:"cloudwatch-endpoint" env:"ROLLOUT_CLOUDWATCH_ENDPOINT,AWS_ENDPOINT_URL_CLOUDWATCH" help:"Asked in place of AWS's own endpoint."`
@@ -35,18 +33,28 @@ type options struct {
 	ReadEvery  time.Duration `env:"ROLLOUT_READ_EVERY" default:"30s" help:"Time between two reads of metrics while a share is above 0."`
 }
 
-// complete fills in what depends on other options, and reads secrets from their files.
+// place is where files are.
+type place struct {
+	Data   string `env:"ROLLOUT_DATA" default:"var" help:"Folder of whatever is kept in files."`
+	Tokens string `env:"ROLLOUT_TOKENS" help:"File of tokens. Default: DATA/tokens.json; made with one admin if missing."`
+}
+
+// tokensPath is the file of tokens.
+func (p *place) tokensPath() string {
+	return cmp.Or(p.Tokens, filepath.Join(p.Data, "tokens.json"))
+}
+
+// listen is where the API is.
+type listen struct {
+	Listen string `env:"ROLLOUT_LISTEN" default:"127.0.0.1:8080" help:"Address of the API. Loopback unless you say otherwise."`
+}
+
+// complete fills in what depends on other options.
 func (o *options) complete() error {
 	switch {
 	case o.Journal != "" && o.JournalFile != "":
 		return fmt.Errorf("--journal and --journal-file: give one of them")
-	case o.JournalFile != "":
-		text, err := secret(o.JournalFile)
-		if err != nil {
-			return err
-		}
-		o.Journal = text
-	case o.Journal == "":
+	case o.Journal == "" && o.JournalFile == "":
 		o.Journal = "sqlite:" + filepath.Join(o.Data, "journal.db")
 	}
 	o.Tokens = o.tokensPath()
@@ -59,18 +67,4 @@ func (o *options) complete() error {
 		return fmt.Errorf("--data %s: %w", o.Data, err)
 	}
 	return nil
-}
-
-// tokensPath is the file of tokens.
-func (o *options) tokensPath() string {
-	return cmp.Or(o.Tokens, filepath.Join(o.Data, "tokens.json"))
-}
-
-// secret reads a file that holds one.
-func secret(path string) (string, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", fmt.Errorf("reading a secret: %w", err)
-	}
-	return strings.TrimSpace(string(text)), nil
 }

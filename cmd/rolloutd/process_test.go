@@ -118,7 +118,7 @@ func newRolloutd(t *testing.T, env ...string) *rolloutd {
 		"AWS_REGION=eu-west-1", "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_EC2_METADATA_DISABLED=true",
 	}, env...)
 	r.start()
-	token, err := secret(filepath.Join(r.data, "admin.token"))
+	token, err := reference(filepath.Join(r.data, "admin.token")).read()
 	if err != nil {
 		t.Fatal(err)
 	}

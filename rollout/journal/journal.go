@@ -35,12 +35,18 @@ func newJournal(db *sql.DB) *Journal {
 // mysql:USER:PASSWORD@tcp(HOST:PORT)/DATABASE. The server must answer within the
 // limit now; later it may come and go.
 func Open(ctx context.Context, source string, log *slog.Logger) (*Journal, error) {
-	kind, rest, _ := strings.Cut(source, ":")
+	return OpenFunc(ctx, func(context.Context) string { return source }, log)
+}
+
+// OpenFunc is Open for a source whose user and password may change: on MySQL it is
+// asked for again for each new connection. Another server or database is not followed.
+func OpenFunc(ctx context.Context, source func(context.Context) string, log *slog.Logger) (*Journal, error) {
+	kind, rest, _ := strings.Cut(source(ctx), ":")
 	switch kind {
 	case "sqlite":
 		return openSQLite(ctx, rest, log)
 	case "mysql":
-		return openMySQL(ctx, rest, log)
+		return openMySQL(ctx, rest, source, log)
 	default:
 		// The source may hold a password, so it is not repeated.
 		return nil, fmt.Errorf("opening the journal: source must be sqlite:PATH or mysql:DSN")

@@ -23,8 +23,11 @@ const (
 	sendWithin = 2 * callWithin
 )
 
-func openMySQL(ctx context.Context, dsn string, log *slog.Logger) (*Journal, error) {
+func openMySQL(ctx context.Context, dsn string, source func(context.Context) string, log *slog.Logger) (*Journal, error) {
 	config, err := mysqlConfig(dsn, log)
+	if err == nil {
+		err = config.Apply(mysql.BeforeConnect(renewing(source, log)))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the journal on MySQL: %w", err)
 	}
@@ -62,6 +65,23 @@ func prepareMySQL(ctx context.Context, config *mysql.Config) (err error) {
 		return fmt.Errorf("connecting within %v: %w", callWithin, err)
 	}
 	return migrate(ctx, db, migrations.MySQL)
+}
+
+// renewing takes user and password anew for each connection.
+func renewing(source func(context.Context) string, log *slog.Logger) func(context.Context, *mysql.Config) error {
+	return func(ctx context.Context, c *mysql.Config) error {
+		_, dsn, _ := strings.Cut(source(ctx), ":")
+		now, err := mysqlConfig(dsn, log)
+		switch {
+		case err != nil:
+			log.WarnContext(ctx, "the journal's source is wrong now; the first one stays good", "err", err)
+		case now.Net != c.Net || now.Addr != c.Addr || now.DBName != c.DBName:
+			log.WarnContext(ctx, "the journal's source names another database now; restart for that", "address", now.Addr)
+		default:
+			c.User, c.Passwd = now.User, now.Passwd
+		}
+		return nil
+	}
 }
 
 // mysqlConfig takes from a DSN where to connect, as whom and how patiently; how
