@@ -28,8 +28,8 @@ func (*breakGlassCmd) offline() {}
 func (*breakGlassCmd) Help() string {
 	return `For the day when rolloutd, its database and the API are gone: it speaks to the flag store and to nothing else.
 The lanes of NAME are the flags that bear its mark. Lanes go to 0%, writes before reads, unconditionally; those of a
-completed rollout go up to 100%, as their source may be gone. When rolloutd is back, it adopts what it finds and holds:
-it never raises these lanes again by itself. Check the path before the bad day: --check.
+completed rollout go up to 100%, as their source may be gone. When rolloutd is back, it adopts what it finds and puts it
+into the journal; it never raises these lanes again by itself. Check the path before the bad day: --check.
 
 Exit codes: 0 all are at their safe value, read back; 1 some are not; 3 no such flags.`
 }
@@ -73,7 +73,7 @@ func (c *breakGlassCmd) Run(ctx context.Context, s *session) error {
 			s.print("  " + o.says(s.screen.signs))
 		}
 	})
-	return s.endGlass(&c.glassOptions, &record, c.Record)
+	return s.endGlass(&c.glassOptions, g, &record, c.Record)
 }
 
 func (o *glassOptions) title(g *glass) string {
@@ -107,7 +107,7 @@ func (o *glassOptions) noPanes(g *glass, doubts []string) error {
 }
 
 // endGlass writes the record, and says what is left to do.
-func (s *session) endGlass(o *glassOptions, record *glassRecord, folder string) error {
+func (s *session) endGlass(o *glassOptions, g *glass, record *glassRecord, folder string) error {
 	path, err := record.write(folder)
 	if err != nil {
 		s.errors.print(s.err, []string{"the record could not be written: " + err.Error()})
@@ -118,7 +118,7 @@ func (s *session) endGlass(o *glassOptions, record *glassRecord, folder string) 
 		if err := s.encode(record); err != nil {
 			return err
 		}
-		if len(failed) > 0 {
+		if len(failed) > 0 || g.blind > 0 {
 			return ended(exitError)
 		}
 		return nil
@@ -133,6 +133,12 @@ func (s *session) endGlass(o *glassOptions, record *glassRecord, folder string) 
 		}
 		left.lines = append(left.lines, "next: "+o.command())
 		return left
+	}
+	if g.blind > 0 {
+		return failure{
+			exitError, "these lanes are at the safe value, but " + o.Name + " may have others where nothing could be looked at",
+			[]string{"next: a token that may list all flags; or --namespace, or --flag, so that no others are looked for"},
+		}
 	}
 	s.print(o.afterwards(record.Lanes)...)
 	return nil
@@ -152,6 +158,6 @@ func (o *glassOptions) afterwards(lanes []outcome) []string {
 		return lines
 	}
 	return append(lines,
-		"rolloutd adopts this once it is back, puts who and why into the journal, and holds: it never raises these lanes again by itself.",
+		"rolloutd adopts this once it is back, and puts who and why into the journal; it never raises these lanes again by itself.",
 		"next: rolloutctl status "+quoted(lanes[at].Rollout)+", once rolloutd is back")
 }

@@ -52,7 +52,7 @@ func (s *session) checkGlass(ctx context.Context, o glassOptions) []finding {
 		return append(findings, unwell("flags", err, "name the flags: --flag NAMESPACE/KEY"))
 	case len(panes) == 0:
 		return append(findings, finding{
-			Name: "flags", Why: "no flag bears the mark of " + o.aim(),
+			Name: "flags", Why: noFlagBears + o.aim(),
 			Fix: "a rollout's flags get their marks when it has started; until then name them: --flag NAMESPACE/KEY",
 		})
 	}
@@ -62,6 +62,8 @@ func (s *session) checkGlass(ctx context.Context, o glassOptions) []finding {
 	}
 	return findings
 }
+
+const noFlagBears = "no flag bears the mark of "
 
 // anyRollout stands for every rollout whose marks are found. No rollout has such a name.
 const anyRollout = "*"
@@ -106,8 +108,11 @@ func (g *glass) seenPanes(panes []pane, aim string) finding {
 	}
 	f := finding{Name: "flags", OK: true, Why: "of " + aim + ", in this order: " + strings.Join(lines, "; ")}
 	for i := range panes {
-		if panes[i].Foreign != "" {
-			f.OK, f.Fix = false, panes[i].Key.String()+" has rules that are not ours: "+panes[i].Foreign
+		switch p := &panes[i]; {
+		case p.lost != nil:
+			f.OK, f.Fix = false, unwell("", p.lost, "is the flag's key right?").Fix
+		case p.Foreign != "":
+			f.OK, f.Fix = false, p.Key.String()+": take its rules off; "+p.Foreign
 		}
 	}
 	return f
@@ -118,6 +123,9 @@ func (g *glass) permitted(ctx context.Context, panes []pane) (findings []finding
 	var namespaces []string
 	for i := range panes {
 		key := panes[i].Key
+		if panes[i].lost != nil {
+			continue
+		}
 		if panes[i].Foreign == "" {
 			f := finding{Name: "evaluate", OK: true, Why: key.String() + " is served as it says"}
 			if err := g.flipt.Verify(ctx, key); err != nil {
@@ -142,7 +150,7 @@ func (g *glass) permitted(ctx context.Context, panes []pane) (findings []finding
 func (s *session) showGlass(ctx context.Context, o glassOptions) error {
 	findings := s.checkGlass(ctx, o)
 	wrong := slices.ContainsFunc(findings, func(f finding) bool { return !f.OK })
-	none := slices.ContainsFunc(findings, func(f finding) bool { return f.Name == "flags" && !f.OK })
+	none := slices.ContainsFunc(findings, func(f finding) bool { return f.Name == "flags" && strings.HasPrefix(f.Why, noFlagBears) })
 	if s.json() {
 		if err := s.encode(map[string]any{"findings": findings, "command": o.command()}); err != nil {
 			return err

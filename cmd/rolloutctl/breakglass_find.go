@@ -103,6 +103,7 @@ type glass struct {
 	flipt *flipt.Store    // one of the two
 	file  *embedded.Store // is nil
 	seen  map[string]bool // rollouts whose marks were seen
+	blind int             // namespaces that should have been looked at, and could not
 }
 
 // openGlass opens the store that the options name.
@@ -167,17 +168,13 @@ func (g *glass) find(ctx context.Context, o glassOptions) (panes []pane, doubts 
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(named), compareKeys) {
 		one, err := g.read(ctx, key)
-		if err != nil {
-			return nil, doubts, err
-		}
 		panes = append(panes, newPane(one))
+		panes[len(panes)-1].lost = err
 	}
 	for i := range panes {
-		if panes[i].Safe == flags.All && panes[i].Foreign == "" {
+		if p := &panes[i]; p.Safe == flags.All && p.Foreign == "" && p.lost == nil {
 			// A raise is conditional on what is shown now, and a list has no revisions.
-			if panes[i].Before, err = g.Read(ctx, panes[i].Key); err != nil {
-				return nil, doubts, err
-			}
+			p.Before, p.lost = g.Read(ctx, p.Key)
 		}
 	}
 	slices.SortStableFunc(panes, func(a, b pane) int {
@@ -218,16 +215,15 @@ func (g *glass) list(ctx context.Context, o *glassOptions) (all []flipt.Listed, 
 			namespaces = []string{"default"}
 		}
 	}
-	failed := 0
 	for _, namespace := range namespaces {
 		listed, listErr := g.flipt.List(ctx, namespace)
 		if listErr != nil {
-			failed, err = failed+1, listErr
+			g.blind, err = g.blind+1, listErr
 			doubts = append(doubts, "namespace "+namespace+" cannot be looked at: "+listErr.Error())
 		}
 		all = append(all, listed...)
 	}
-	if failed == len(namespaces) && len(o.Flag) == 0 {
+	if g.blind == len(namespaces) && len(o.Flag) == 0 {
 		return nil, nil, err // nothing at all was seen
 	}
 	return all, doubts, nil

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -95,6 +96,16 @@ func glassCommands(ctx context.Context) map[string]func(*testscript.TestScript, 
 		"forbid": func(ts *testscript.TestScript, _ bool, args []string) {
 			at(ts).Before(func(w http.ResponseWriter, r *http.Request) bool {
 				if len(args) == 0 || r.Method != http.MethodPut || !holds(r, args[0]) {
+					return false
+				}
+				w.WriteHeader(http.StatusForbidden)
+				return true
+			})
+		},
+		// hide [PATTERN]: what lists at a path like this is refused.
+		"hide": func(ts *testscript.TestScript, _ bool, args []string) {
+			at(ts).Before(func(w http.ResponseWriter, r *http.Request) bool {
+				if len(args) == 0 || r.Method != http.MethodGet || !regexp.MustCompile(args[0]).MatchString(r.URL.Path) {
 					return false
 				}
 				w.WriteHeader(http.StatusForbidden)

@@ -20,6 +20,8 @@ type pane struct {
 	Safe    flags.Share   `json:"safe"`
 	Before  flags.Setting `json:"before"`
 	Foreign string        `json:"foreign,omitempty"` // why its share cannot be known
+
+	lost error // it could not be read
 }
 
 func newPane(one flipt.Listed) pane {
@@ -66,6 +68,8 @@ func (p *pane) says() string {
 // intends says what will be done.
 func (p *pane) intends() string {
 	switch {
+	case p.lost != nil:
+		return "cannot be read: " + p.lost.Error()
 	case p.Foreign != "":
 		return "unknown → " + p.Safe.String()
 	case p.settled():
@@ -82,7 +86,7 @@ const glassSign = "break-glass "
 // settled reports whether nothing is left to do. A flag that was at 0 % before
 // anybody broke the glass is written all the same: a raise may be under way.
 func (p *pane) settled() bool {
-	if p.Foreign != "" || p.Before.Share != p.Safe {
+	if p.lost != nil || p.Foreign != "" || p.Before.Share != p.Safe {
 		return false
 	}
 	return p.Safe == flags.All || strings.HasPrefix(p.Before.Author, glassSign)
@@ -108,6 +112,8 @@ func (g *glass) setAll(ctx context.Context, panes []pane, by string, tell func(*
 		switch {
 		case p.settled():
 			o.OK, o.After = true, &p.Before.Share
+		case p.lost != nil:
+			o.err = p.lost
 		case p.Safe == flags.All && p.Foreign != "":
 			o.err = errors.New(p.Foreign)
 		case p.Safe == flags.All && p.Class != rollout.Reads && low[p.Rollout]:
@@ -157,7 +163,7 @@ func (o *outcome) change(by string) flags.Change {
 // says tells what was, what is, and what went wrong.
 func (o *outcome) says(with signs) string {
 	was, is := o.Before.Share.String(), "?"
-	if o.Foreign != "" {
+	if o.Foreign != "" || o.lost != nil {
 		was = "unknown"
 	}
 	if o.After != nil {
