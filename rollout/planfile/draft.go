@@ -103,6 +103,7 @@ func draftStages(tasks int) []draftStage {
 			stage.More = ", contains: [night], go: manual"
 		case 50:
 			stage.More = ", approvals: 1"
+		default:
 		}
 		if int(rung.Share)*tasks >= 3*int(flags.All) || rung.Share >= 50 {
 			stages = append(stages, stage)
