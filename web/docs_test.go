@@ -16,7 +16,7 @@ func TestTheDocumentationHasEveryRouteVerbCodeAndRole(t *testing.T) {
 	}
 	doc := string(text)
 	h := newHouse(t)
-	routes, ok := h.handler.(chi.Routes)
+	routes, ok := h.server.(chi.Routes)
 	if !ok {
 		t.Fatal("the handler does not tell its routes")
 	}

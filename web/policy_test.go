@@ -70,7 +70,9 @@ func TestARoleCountsOnItsDatabasesOnly(t *testing.T) {
 func TestListsHaveOnlyWhatSomebodyMayRead(t *testing.T) {
 	h := newHouse(t)
 	of := func(name, database string) rollout.State {
-		return rollout.State{Name: name, Phase: rollout.Draft, Plan: &rollout.Plan{Name: name, Database: rollout.Database{Name: database}}}
+		st := waitingOn(name)
+		st.Plan.Database.Name = database
+		return st
 	}
 	h.journal.states = []rollout.State{of("orders-db", "orders"), of("users-db", "users")}
 	token := h.admit(t, Entry{Name: "x", Grants: []Grant{{Role: Viewer, Databases: []string{"users"}}}})

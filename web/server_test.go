@@ -29,15 +29,20 @@ type desk struct {
 
 func (d *desk) Plan(_ context.Context, p *rollout.Plan, c rollout.Command) (rollout.State, error) {
 	d.plan, d.cmds = p, append(d.cmds, c)
-	return rollout.State{Name: p.Name, Version: 1, Phase: rollout.Draft}, d.err
+	return waitingOn(p.Name), d.err
+}
+
+func (d *desk) Amend(_ context.Context, p *rollout.Plan, c rollout.Command) (rollout.State, error) {
+	d.plan, d.cmds = p, append(d.cmds, c)
+	return waitingOn(p.Name), d.err
 }
 
 func (d *desk) Do(ctx context.Context, name string, c rollout.Command) (rollout.State, error) {
 	d.cmds = append(d.cmds, c)
 	if d.do != nil {
-		return rollout.State{}, d.do(ctx)
+		return waitingOn(name), d.do(ctx)
 	}
-	return rollout.State{Name: name, Version: 2}, d.err
+	return waitingOn(name), d.err
 }
 
 func (d *desk) Status(_ context.Context, name string) (rollout.Status, error) {
@@ -47,8 +52,7 @@ func (d *desk) Status(_ context.Context, name string) (rollout.Status, error) {
 	case d.status != nil:
 		return *d.status, d.err
 	}
-	p := &rollout.Plan{Name: name, Database: rollout.Database{Name: strings.TrimSuffix(name, "-db")}}
-	return rollout.Status{State: rollout.State{Name: name, Plan: p}}, d.err
+	return statusOf(name), d.err
 }
 
 // journal has events of one rollout.
@@ -64,7 +68,7 @@ func (j *journal) States(context.Context) ([]rollout.State, error) {
 	if len(j.events) == 0 || len(j.states) > 0 {
 		return j.states, j.err
 	}
-	return []rollout.State{{Name: "users-db"}, {Name: "orders-db"}}, j.err
+	return []rollout.State{waitingOn("users-db"), waitingOn("orders-db")}, j.err
 }
 
 func (j *journal) Events(_ context.Context, name string, after uint64, limit int) ([]rollout.Event, error) {
@@ -99,7 +103,7 @@ func plans(_ string, text []byte) (*rollout.Plan, error) {
 			{Field: "lanes", Allowed: "there must be one at least"},
 		}
 	}
-	return &rollout.Plan{Name: name}, nil
+	return planOf(name), nil
 }
 
 // house is a server with everything around it.
@@ -112,7 +116,8 @@ type house struct {
 	log     *bytes.Buffer
 	path    string // of the tokens
 	tokens  map[Role]string
-	handler http.Handler
+	server  http.Handler
+	handler http.Handler // the server, held to its description
 }
 
 func newHouse(t *testing.T) *house {
@@ -120,9 +125,9 @@ func newHouse(t *testing.T) *house {
 	h := &house{
 		desk: &desk{}, fleet: &fleet{}, rules: &standing{}, look: &inspector{}, log: &bytes.Buffer{},
 		journal: &journal{events: []rollout.Event{
-			{Rollout: "orders-db", Seq: 1, Place: 1, Kind: rollout.Planned},
-			{Rollout: "orders-db", Seq: 2, Place: 2, Kind: rollout.Started},
-			{Rollout: "orders-db", Seq: 3, Place: 3, Kind: rollout.Checked},
+			{Rollout: "orders-db", Seq: 1, Place: 1, Kind: rollout.Planned, At: began, By: "ann", Plan: planOf("orders-db")},
+			{Rollout: "orders-db", Seq: 2, Place: 2, Kind: rollout.Started, At: began, By: "ann"},
+			{Rollout: "orders-db", Seq: 3, Place: 3, Kind: rollout.Checked, At: began, By: "ann"},
 		}},
 		path:   filepath.Join(t.TempDir(), "tokens.json"),
 		tokens: map[Role]string{},
@@ -144,10 +149,11 @@ func newHouse(t *testing.T) *house {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.handler = New(Options{
+	h.server = New(Options{
 		Desk: h.desk, House: h.rules, Inspector: h.look, Journal: h.journal, Fleet: h.fleet, Plans: plans, Tokens: tokens, Version: "v9",
-		Log: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Audit: goodAuditor{}, Amender: h.desk, Log: slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
+	h.handler = described().Check(t, h.server)
 	return h
 }
 
@@ -158,10 +164,11 @@ func (h *house) ask(role Role, method, path, body string, headers ...string) *ht
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
 	switch {
-	case strings.HasSuffix(path, "/commands"), strings.HasSuffix(path, "/reports"):
-		r.Header.Set("Content-Type", "application/json")
-	case method == http.MethodPost:
+	case method != http.MethodPost:
+	case strings.Contains(path, "/plans"), strings.Contains(path, "/amendments"):
 		r.Header.Set("Content-Type", "application/yaml")
+	default:
+		r.Header.Set("Content-Type", "application/json")
 	}
 	for pair := range slices.Chunk(headers, 2) {
 		if pair[1] == "" {
@@ -206,6 +213,24 @@ var routes = []struct {
 	{"GET", "/api/v1/rollouts", "", []Role{Viewer, Operator, Approver, Admin}, 200},
 	{"GET", "/api/v1/rollouts/orders-db", "", []Role{Viewer, Operator, Approver, Admin}, 200},
 	{"GET", "/api/v1/rollouts/orders-db/events", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/rollouts/orders-db/gates", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/rollouts/orders-db/tasks", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/rollouts/orders-db/approvals", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/rollouts/orders-db/holds", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/rollouts/orders-db/preflight", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/events", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/approvals", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/hold-all", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/freezes", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/quiet", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/audit", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/audit/verify", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/audit/export", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/whoami", "", []Role{Viewer, Operator, Approver, Admin, Reporter}, 200},
+	{"GET", "/api/v1/tokens", "", []Role{Admin}, 200},
+	{"POST", "/api/v1/rollouts/orders-db/preflight", "", []Role{Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/rollouts/orders-db/plans", "", []Role{Viewer, Operator, Approver, Admin}, 200},
+	{"GET", "/api/v1/rollouts/orders-db/plans/1", "", []Role{Viewer, Operator, Approver, Admin}, 200},
 	{"POST", "/api/v1/plans", "rollout: orders-db", []Role{Operator, Admin}, 201},
 	{"POST", "/api/v1/plans?dry_run=true", "rollout: orders-db", []Role{Operator, Admin}, 200},
 	{"POST", "/api/v1/reports", goodReport, []Role{Reporter}, 204},
