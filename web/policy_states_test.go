@@ -205,7 +205,7 @@ func newTables(t *testing.T) *tables {
 		}
 	})
 	o := Options{
-		Desk: desk, House: desk, Inspector: desk, Journal: w.ledger, Fleet: controller.NewFleet(time.Now), Plans: planfile.Parse,
+		Desk: desk, House: desk, Inspector: desk, Amender: desk, Journal: w.ledger, Fleet: controller.NewFleet(time.Now), Plans: planfile.Parse,
 		Tokens: mustLoad(t, path), Log: log, Refusals: refusals, Audit: sound{},
 		Decisions: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
 	}

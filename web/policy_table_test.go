@@ -154,7 +154,7 @@ func (w *tables) request(what action) (method, path, body string) {
 	case toExport:
 		return "GET", "/api/v1/audit/export", ""
 	case toAmend:
-		return "", "", "" // the policy alone
+		return "POST", "/api/v1/rollouts/orders-db/amendments", strings.Replace(tablePlan, "for: 7d", "for: 8d", 1)
 	}
 	cmd := orderOf(rollout.Verb(what))
 	body = fmt.Sprintf(`{"verb":%q,"reason":%q`, cmd.Verb, cmd.Reason)
@@ -196,7 +196,7 @@ func (w *tables) ask(who *Caller, what action, surface string) (code int, detail
 		r := httptest.NewRequestWithContext(w.Context(), method, path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+w.tokens[who.Name])
 		r.Header.Set("Content-Type", "application/json")
-		if what == toPlan {
+		if what == toPlan || what == toAmend {
 			r.Header.Set("Content-Type", "application/yaml")
 		}
 		if surface == "cli" {

@@ -143,7 +143,11 @@ func TestTheJournalsPasswordIsReplacedWithoutARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.Close()
+	t.Cleanup(func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	use := func() error {
 		_, err := j.Lead(t.Context())
 		return err
@@ -159,7 +163,7 @@ func TestTheJournalsPasswordIsReplacedWithoutARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer admin.Close()
+	t.Cleanup(func() { _ = admin.Close() })
 	admin.SetMaxOpenConns(1) // it was let in already, and stays
 	// cut ends all connections but its own, as a server does in time.
 	cut := func() {
@@ -168,6 +172,7 @@ func TestTheJournalsPasswordIsReplacedWithoutARestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		defer rows.Close()
 		var ids []int64
 		for rows.Next() {
 			var id int64
@@ -176,7 +181,7 @@ func TestTheJournalsPasswordIsReplacedWithoutARestart(t *testing.T) {
 			}
 			ids = append(ids, id)
 		}
-		if err := rows.Err(); err != nil {
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range ids {
