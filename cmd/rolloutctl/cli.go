@@ -41,6 +41,11 @@ type cli struct {
 	Withdraw    verbCmd       `cmd:"" asks:"the name, or --confirm NAME; nothing while it is a draft" group:"Stop and go back" help:"Give up a rollout that is at 0%."`
 	BreakGlass  breakGlassCmd `cmd:"" asks:"on a terminal only, where Enter means yes" group:"Stop and go back" help:"Set lanes to their safe value with nothing but the flag store, when all else is gone."`
 
+	Freeze struct {
+		Add  freezeAddCmd  `cmd:"" asks:"a y, or --yes" help:"Let nothing rise on a database for a while; a rollback is not touched."`
+		List freezeListCmd `cmd:"" help:"What is frozen, and until when."`
+		Lift freezeLiftCmd `cmd:"" asks:"a y, or --yes" help:"End a freeze."`
+	} `cmd:"" group:"Prepare" help:"Freezes of databases."`
 	Plan struct {
 		Validate planValidateCmd `cmd:"" help:"Check plan files, offline."`
 		Apply    planApplyCmd    `cmd:"" help:"Store a plan file as a new version; nothing starts."`

@@ -104,7 +104,7 @@ func build(ctx context.Context, env *testscript.Env) (*house, error) {
 		return nil, err
 	}
 	server := httptest.NewServer(h.counting(web.New(web.Options{
-		Desk: &desk{h.controller, h}, Journal: j, Audit: j, Fleet: h.fleet, Plans: planfile.Parse, Tokens: tokens, Version: "v9", Log: log,
+		Desk: &desk{h.controller, h}, House: &desk{h.controller, h}, Inspector: h.controller, Journal: j, Audit: j, Fleet: h.fleet, Plans: planfile.Parse, Tokens: tokens, Version: "v9", Log: log,
 	})))
 	env.Setenv("ROLLOUT_URL", server.URL)
 	env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"strconv"
@@ -23,6 +24,8 @@ func TestMain(m *testing.M) {
 // real controller and journal behind it.
 func TestScripts(t *testing.T) {
 	ctx := t.Context()
+	cmds := worldCommands(ctx)
+	maps.Copy(cmds, wallCommands(ctx))
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -40,7 +43,7 @@ func TestScripts(t *testing.T) {
 			}
 			return os.WriteFile(env.WorkDir+"/orders-db.yaml", plan, 0o600)
 		},
-		Cmds: worldCommands(ctx),
+		Cmds: cmds,
 	})
 }
 
