@@ -102,7 +102,9 @@ func (s *server) show(ctx context.Context, c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	seen.Verdicts = speakable(seen.Verdicts)
+	seen.Lanes = append([]rollout.LaneStatus{}, seen.Lanes...) // an empty list is a list, too
+	seen.Verdicts = append([]gates.Verdict{}, speakable(seen.Verdicts)...)
+	seen.Waits = append([]rollout.Wait{}, seen.Waits...)
 	return answer{body: seen}, nil
 }
 

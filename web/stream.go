@@ -86,7 +86,6 @@ func (s *server) flow(ctx context.Context, c *call, stream func(context.Context)
 // the token is not good any more. While the journal is away it goes on waiting.
 func (s *server) tell(ctx context.Context, c *call, t tale) error {
 	out := http.NewResponseController(c.w)
-	_ = out.SetReadDeadline(time.Time{}) // that of the request would end it
 	if err := c.push(out, []byte("retry: 2000\n\n")); err != nil {
 		return err
 	}

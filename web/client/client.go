@@ -66,6 +66,7 @@ type request struct {
 	body   []byte
 	key    string // Idempotency-Key
 	accept string // what is asked for; none means JSON
+	last   string // of a stream: the event that it broke off after
 }
 
 // tell sends a request with a body of JSON and decodes the answer.
@@ -133,6 +134,9 @@ func (c *Client) build(ctx context.Context, q request) (*http.Request, error) {
 	}
 	if q.key != "" {
 		r.Header.Set("Idempotency-Key", q.key)
+	}
+	if q.last != "" {
+		r.Header.Set("Last-Event-ID", q.last)
 	}
 	return r, nil
 }

@@ -32,23 +32,23 @@ const (
 // [Problem] that no further try can mend, such as a rollout that is not there,
 // is told last. It also ends, without a word, when ctx does.
 func (c *Client) Stream(ctx context.Context, name string, after uint64) iter.Seq2[rollout.Event, error] {
-	q := request{path: []string{"rollouts", name, "events"}, query: url.Values{}}
-	return c.stream(ctx, q, strconv.FormatUint(after, 10))
+	query := url.Values{"after": {strconv.FormatUint(after, 10)}}
+	return c.stream(ctx, request{path: []string{"rollouts", name, "events"}, query: query})
 }
 
 // StreamAll is [Client.Stream] for the events of all that may be read, after a
 // place in the journal.
 func (c *Client) StreamAll(ctx context.Context, f EventFilter, after int64) iter.Seq2[rollout.Event, error] {
-	return c.stream(ctx, request{path: []string{"events"}, query: f.query(after)}, strconv.FormatInt(after, 10))
+	return c.stream(ctx, request{path: []string{"events"}, query: f.query(after)})
 }
 
-func (c *Client) stream(ctx context.Context, q request, last string) iter.Seq2[rollout.Event, error] {
+func (c *Client) stream(ctx context.Context, q request) iter.Seq2[rollout.Event, error] {
 	q.method, q.accept = http.MethodGet, "text/event-stream"
 	return func(yield func(rollout.Event, error) bool) {
+		q := q // each time from the beginning
 		for pause := firstPause; ; pause = min(2*pause, lastPause) {
-			q.query.Set("after", last)
 			more, err := c.follow(ctx, q, func(id string, e rollout.Event) bool {
-				last, pause = id, firstPause
+				q.last, pause = id, firstPause
 				return yield(e, nil)
 			})
 			if !more || ctx.Err() != nil || !yield(rollout.Event{}, err) || final(err) {
@@ -65,22 +65,31 @@ func (c *Client) stream(ctx context.Context, q request, last string) iter.Seq2[r
 
 // final reports whether asking again would bring the same answer.
 func final(err error) bool {
+	if _, silent := errors.AsType[*Unreachable](err); silent {
+		return false
+	}
 	p, ok := errors.AsType[*Problem](err)
-	return ok && p.Status/100 == 4 && p.Status != http.StatusTooManyRequests
+	return !ok || p.Status/100 == 4 && p.Status != http.StatusTooManyRequests
 }
+
+// errSilent says that a connection is dead, though nobody has closed it.
+var errSilent = fmt.Errorf("not a word for %v", silence)
 
 // follow reads one connection's events to its end and says why it ended; more is
 // false if nobody wants any more of them.
 func (c *Client) follow(ctx context.Context, q request, each func(id string, e rollout.Event) bool) (more bool, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	quiet := time.AfterFunc(silence, cancel)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	quiet := time.AfterFunc(silence, func() { cancel(errSilent) })
 	defer quiet.Stop()
 	r, err := c.build(ctx, q)
 	if err != nil {
 		return true, err
 	}
 	resp, err := c.http.Do(r)
+	if err != nil && context.Cause(ctx) == errSilent {
+		err = errSilent
+	}
 	if err != nil {
 		return true, c.unreachable(ctx, err)
 	}
@@ -111,13 +120,12 @@ func (c *Client) follow(ctx context.Context, q request, each func(id string, e r
 			}
 		}
 	}
-	return true, &Unreachable{URL: c.base, Sent: true, Err: fmt.Errorf("the stream broke off: %w", brokenBy(lines.Err()))}
-}
-
-// brokenBy names what ended a stream.
-func brokenBy(err error) error {
-	if err == nil {
-		return io.EOF
+	why := lines.Err()
+	switch {
+	case context.Cause(ctx) == errSilent:
+		why = errSilent
+	case why == nil:
+		why = io.EOF
 	}
-	return err
+	return true, &Unreachable{URL: c.base, Sent: true, Err: fmt.Errorf("the stream broke off: %w", why)}
 }
