@@ -46,6 +46,10 @@ type cli struct {
 		List freezeListCmd `cmd:"" help:"What is frozen, and until when."`
 		Lift freezeLiftCmd `cmd:"" asks:"a y, or --yes" help:"End a freeze."`
 	} `cmd:"" group:"Prepare" help:"Freezes of databases."`
+	Quiet struct {
+		Say  quietSayCmd  `cmd:"" default:"withargs" help:"Say that a database is not quiet, or is again; a pipeline does so around a deploy. The word say may be left out."`
+		List quietListCmd `cmd:"" help:"What disturbs which database."`
+	} `cmd:"" group:"Prepare" help:"Whether databases are quiet."`
 	Plan struct {
 		Validate planValidateCmd `cmd:"" help:"Check plan files, offline."`
 		Apply    planApplyCmd    `cmd:"" help:"Store a plan file as a new version; nothing starts."`
