@@ -37,6 +37,8 @@ type cli struct {
 
 	Hold        holdCmd       `cmd:"" group:"Stop and go back" help:"Keep shares where they are; automatic rollback stays on."`
 	Rollback    rollbackCmd   `cmd:"" asks:"on a terminal only, where Enter means yes" group:"Stop and go back" help:"Take shares down: all lanes to 0%, or some with --to. Needs no approval, no gate and no reason."`
+	HoldAll     holdAllCmd    `cmd:"" asks:"a y, or --yes" group:"Stop and go back" help:"Hold every rollout, and block each step forward."`
+	ReleaseAll  releaseAllCmd `cmd:"" asks:"a y, or --yes" group:"Stop and go back" help:"End a hold-all; two people must run it."`
 	Acknowledge verbCmd       `cmd:"" asks:"a y, or --yes" group:"Stop and go back" help:"Take over a stuck rollback: you have made sure of it yourself."`
 	Withdraw    verbCmd       `cmd:"" asks:"the name, or --confirm NAME; nothing while it is a draft" group:"Stop and go back" help:"Give up a rollout that is at 0%."`
 	BreakGlass  breakGlassCmd `cmd:"" asks:"on a terminal only, where Enter means yes" group:"Stop and go back" help:"Set lanes to their safe value with nothing but the flag store, when all else is gone."`
