@@ -115,6 +115,10 @@ func TestDamageToAnExportIsNamed(t *testing.T) {
 			l[3] = `{"remark":"hello"}` + "\n"
 			return l
 		}, &audit.Damage{Kind: audit.Unreadable, Place: 3}},
+		{"a line says more than an event does", func(l []string) []string {
+			l[3] = strings.Replace(l[3], "{", `{"remark":"hello",`, 1)
+			return l
+		}, &audit.Damage{Kind: audit.Unreadable, Place: 3}},
 		{"a line has two events", func(l []string) []string {
 			l[3] = strings.TrimSpace(l[3]) + l[4]
 			return slices.Delete(l, 4, 5)
@@ -162,16 +166,25 @@ func TestWhatIsNoExportIsRefused(t *testing.T) {
 
 func TestLineWithoutEndIsGivenUp(t *testing.T) {
 	header := lines(exported(t, audit.Header{Last: 6}, nil))[0]
-	endless := io.MultiReader(strings.NewReader(header), iotest(strings.Repeat("x", 1<<20)))
-	if result, err := audit.VerifyExport(endless); err == nil || !strings.Contains(err.Error(), "line 2 is longer than 64 MiB") {
+	var rest endless
+	if result, err := audit.VerifyExport(io.MultiReader(strings.NewReader(header), &rest)); err == nil || !strings.Contains(err.Error(), "line 2 is longer than 64 MiB") {
 		t.Errorf("%+v, error %v", result, err)
+	}
+	if rest > 65<<20 {
+		t.Errorf("%d bytes of it were read", rest)
 	}
 }
 
-// iotest repeats a text without end.
-type iotest string
+// endless is a line without end, and how much of it was read.
+type endless int
 
-func (r iotest) Read(p []byte) (int, error) { return copy(p, r), nil }
+func (e *endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	*e += endless(len(p))
+	return len(p), nil
+}
 
 func TestExportSaysWhetherItCameToItsEnd(t *testing.T) {
 	text := exported(t, audit.Header{Last: 6}, chain(t, 6))

@@ -175,6 +175,10 @@ func TestTheFirstDamageIsNamed(t *testing.T) {
 			c.Last = 7
 			return again(t, slices.Delete(r, 4, 5)) // orders' third
 		}, &audit.Damage{Kind: audit.Missing, Place: 6, Rollout: "orders"}},
+		{"a rollout's first event was taken out, and everything computed anew", func(t *testing.T, r []audit.Record, c *audit.Chain) []audit.Record {
+			c.Last = 7
+			return again(t, slices.Delete(r, 1, 2))
+		}, &audit.Damage{Kind: audit.Missing, Place: 3, Rollout: "pay"}},
 		{"two events of a rollout were swapped, and everything computed anew", func(t *testing.T, r []audit.Record, _ *audit.Chain) []audit.Record {
 			r[4], r[6] = r[6], r[4]
 			return again(t, r)
