@@ -22,7 +22,7 @@ func (c *Controller) Plan(ctx context.Context, p *rollout.Plan, cmd rollout.Comm
 	case cmd.Expect != 0 && cmd.Expect != before.Version:
 		return c.noPlan(ctx, before, p, cmd, fmt.Errorf("%w: you looked at revision %d, now it is %d", rollout.ErrConflict, cmd.Expect, before.Version))
 	case before.Phase != rollout.Draft:
-		return c.noPlan(ctx, before, p, cmd, rollout.Refusal(fmt.Sprintf("rollout %s is %s; its plan can only be replaced while it is a draft", p.Name, before.Phase)))
+		return c.noPlan(ctx, before, p, cmd, rollout.Refusal(fmt.Sprintf("rollout %s is %s; its plan can only be replaced while it is a draft; later it is amended, while it is held", p.Name, before.Phase)))
 	}
 	e := rollout.Event{
 		Rollout: p.Name, Kind: rollout.Planned, At: c.Now().UTC(), Plan: p,
