@@ -61,9 +61,10 @@ type cli struct {
 		Test gateTestCmd `cmd:"" help:"Replay a file of gate scenarios, offline."`
 	} `cmd:"" group:"Prepare" help:"Gates."`
 
-	Reject stepCmd `cmd:"" group:"People" help:"Say no to what waits for approval, with a reason; the rollout is held."`
-	Accept verbCmd `cmd:"" group:"People" help:"Take a rollout that was offered to you."`
-	Note   noteCmd `cmd:"" group:"People" help:"Put a remark into the journal."`
+	Reject   stepCmd     `cmd:"" group:"People" help:"Say no to what waits for approval, with a reason; the rollout is held."`
+	Handover handoverCmd `cmd:"" group:"People" help:"Offer a rollout to another owner, who has to accept it."`
+	Accept   acceptCmd   `cmd:"" group:"People" help:"Take a rollout that was offered to you."`
+	Note     noteCmd     `cmd:"" group:"People" help:"Put a remark into the journal."`
 
 	Wait waitCmd `cmd:"" group:"Wait" help:"Wait, in a pipeline, until a stage or a state is reached."`
 
