@@ -87,7 +87,7 @@ func (c *Client) follow(ctx context.Context, q request, each func(id string, e r
 		return true, err
 	}
 	resp, err := c.http.Do(r)
-	if err != nil && context.Cause(ctx) == errSilent {
+	if err != nil && errors.Is(context.Cause(ctx), errSilent) {
 		err = errSilent
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func (c *Client) follow(ctx context.Context, q request, each func(id string, e r
 	}
 	why := lines.Err()
 	switch {
-	case context.Cause(ctx) == errSilent:
+	case errors.Is(context.Cause(ctx), errSilent):
 		why = errSilent
 	case why == nil:
 		why = io.EOF
