@@ -20,10 +20,11 @@ import (
 type cli struct {
 	Options
 
-	List   listCmd   `cmd:"" group:"Look" help:"All rollouts; those that need a person first."`
-	Status statusCmd `cmd:"" group:"Look" help:"One rollout: what is, why, what it waits for, what a rollback would do."`
-	Events eventsCmd `cmd:"" group:"Look" help:"What came to pass, oldest first."`
-	Audit  struct {
+	List      listCmd      `cmd:"" group:"Look" help:"All rollouts; those that need a person first."`
+	Status    statusCmd    `cmd:"" group:"Look" help:"One rollout: what is, why, what it waits for, what a rollback would do."`
+	Approvals approvalsCmd `cmd:"" group:"Look" help:"What waits for approval, and the command that gives it."`
+	Events    eventsCmd    `cmd:"" group:"Look" help:"What came to pass, oldest first."`
+	Audit     struct {
 		Verify auditVerifyCmd `cmd:"" help:"Hold the journal, or an export of it, to its chain of hashes, and to what was kept elsewhere."`
 		Export auditExportCmd `cmd:"" help:"Write the journal to a file that can be verified anywhere, and print its checkpoint."`
 	} `cmd:"" group:"Look" help:"The journal's integrity."`
