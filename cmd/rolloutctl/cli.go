@@ -53,7 +53,8 @@ type cli struct {
 		Say  quietSayCmd  `cmd:"" default:"withargs" help:"Say that a database is not quiet, or is again; a pipeline does so around a deploy. The word say may be left out."`
 		List quietListCmd `cmd:"" help:"What disturbs which database."`
 	} `cmd:"" group:"Prepare" help:"Whether databases are quiet."`
-	Plan struct {
+	Preflight preflightCmd `cmd:"" group:"Prepare" help:"What the last preflight found; --run runs it now, and starts nothing."`
+	Plan      struct {
 		Validate planValidateCmd `cmd:"" help:"Check plan files, offline."`
 		Apply    planApplyCmd    `cmd:"" help:"Store a plan file as a new version; nothing starts."`
 		Import   planImportCmd   `cmd:"" help:"Write a plan from a flag that is in Flipt already."`
