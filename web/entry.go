@@ -112,8 +112,9 @@ func parseEntry(text []byte) (Entry, error) {
 		e.Grants = []Grant{{Role: *raw.Role}}
 	}
 	if raw.Expires != nil {
+		const last = 9999 // the last year that can be written
 		at, err := time.Parse(time.RFC3339, *raw.Expires)
-		if err != nil {
+		if err != nil || at.UTC().Year() > last {
 			return e, rollout.Problem{Field: "expires", Value: *raw.Expires, Allowed: "must be a time such as 2026-12-01T00:00:00Z; leave it out for a token that stays"}
 		}
 		e.Expires = at.UTC()

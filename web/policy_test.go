@@ -183,7 +183,8 @@ func (r *refuser) Refuse(ctx context.Context, name string, cmd rollout.Command, 
 // recording makes a house record refusals, until the test ends.
 func (h *house) recording(t *testing.T, to Refuser) {
 	t.Helper()
-	r := NewRefusals(to, slog.New(slog.NewJSONHandler(h.log, nil)))
+	log := slog.New(slog.NewJSONHandler(h.log, nil))
+	r := NewRefusals(to, log)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	done := make(chan error)
 	go func() { done <- r.Run(ctx) }()
@@ -195,7 +196,7 @@ func (h *house) recording(t *testing.T, to Refuser) {
 	})
 	h.handler = New(Options{
 		Desk: h.desk, House: h.rules, Inspector: h.look, Journal: h.journal, Fleet: h.fleet, Plans: plans,
-		Tokens: mustLoad(t, h.path), Version: "v9", Refusals: r, Log: slog.New(slog.NewJSONHandler(h.log, nil)),
+		Tokens: mustLoad(t, h.path), Version: "v9", Refusals: r, Log: log,
 	})
 }
 
@@ -277,6 +278,7 @@ func TestARefusalThatCannotBeRecordedDelaysNobody(t *testing.T) {
 			t.Errorf("answered after %v", took)
 		}
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if !strings.Contains(h.log.String(), "a refusal is not recorded") {
 			t.Error("the log does not say so")
 		}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
 func TestTokensAreGivenAndTakenWithoutARestart(t *testing.T) {
@@ -215,4 +217,35 @@ func TestWhoGuessesIsSlowedDownButNobodyBesideHim(t *testing.T) {
 	if w := h.ask(Operator, "POST", "/api/v1/rollouts/orders-db/commands", `{"verb":"rollback"}`); w.Code != 200 {
 		t.Errorf("a rollback from the same address got %d", w.Code)
 	}
+}
+
+func FuzzParseEntries(f *testing.F) {
+	const sum = `"sha256":"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"`
+	f.Add([]byte(`{"tokens":[{"name":"ann","grants":[{"role":"operator","databases":["orders"]}],` + sum + `,"expires":"2027-03-01T00:00:00+01:00"}]}`))
+	f.Add([]byte(`{"tokens":[{"name":"t","role":"reporter","service":"checkout",` + sum + `}]}`))
+	f.Add([]byte(`{"tokens":[{"name":"a","grants":null,` + sum + `}]}`))
+	f.Add([]byte(`{"tokens":[{"name":"a","role":"viewer",` + sum + `,"expires":"9999-12-31T23:59:59-01:00"}]}`))
+	f.Add([]byte(`{"tokens":null}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		entries, err := parseEntries(text)
+		if err != nil {
+			return
+		}
+		for i := range entries {
+			who := entries[i].caller()
+			if who.Name == "" || who.Name == rollout.Controller || len(who.Grants) == 0 {
+				t.Errorf("%q: somebody is %+v", text, who)
+			}
+			if ok, _ := may(who, toReport, anywhere); ok != (who.Service != "") || ok && len(who.Grants) > 1 {
+				t.Errorf("%q: tasks are %+v", text, who)
+			}
+		}
+		path := filepath.Join(t.TempDir(), "tokens.json")
+		if err := SaveTokens(path, entries); err != nil {
+			t.Fatalf("%q cannot be written again: %v", text, err)
+		}
+		if again, err := ReadTokens(path); err != nil || !cmp.Equal(entries, again) {
+			t.Errorf("%q is read, written and read as %v, %v", text, again, err)
+		}
+	})
 }
