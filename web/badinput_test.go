@@ -20,6 +20,11 @@ func TestEachBadInputHasItsOwnClearAnswer(t *testing.T) {
 	const reports = "/api/v1/reports"
 	const plans = "/api/v1/plans"
 	const events = "/api/v1/rollouts/orders-db/events"
+	const rollouts = "/api/v1/rollouts"
+	const one = "/api/v1/rollouts/orders-db"
+	const freezes = "/api/v1/freezes"
+	const quiet = "/api/v1/quiet"
+	const all = "/api/v1/hold-all"
 	tests := []struct {
 		name    string
 		method  string
@@ -94,6 +99,59 @@ func TestEachBadInputHasItsOwnClearAnswer(t *testing.T) {
 		{"a parameter of a status", "GET", "/api/v1/rollouts/orders-db?x", "", nil, 400, "x: there is no such parameter here"},
 		{"events of no rollout", "GET", "/api/v1/rollouts/nobody/events", "", nil, 404, "no such rollout"},
 		{"later events of no rollout", "GET", "/api/v1/rollouts/nobody/events?after=5", "", nil, 404, "no such rollout"},
+		{"an unknown state", "GET", rollouts + "?state=paused", "", nil, 400, `state: "paused": must be some of draft, preflight`},
+		{"a state too many", "GET", rollouts + "?state=held,", "", nil, 400, "state: must be some of draft"},
+		{"an empty owner", "GET", rollouts + "?owner=", "", nil, 400, "owner: is empty; leave it out"},
+		{"a database that acts on a terminal", "GET", rollouts + "?database=%1b[2J", "", nil, 400, "database: has a control character"},
+		{"a name to go on after that is too long", "GET", rollouts + "?after=" + strings.Repeat("x", 257), "", nil, 400, "after: must have at most 256 characters"},
+		{"too long a list", "GET", rollouts + "?limit=1001", "", nil, 400, `limit: "1001": must be a whole number from 1 to 1000`},
+		{"an order of a list", "GET", rollouts + "?sort=name", "", nil, 400, "sort: there is no such parameter here; there are state, database, owner, after, limit"},
+		{"the house is no rollout", "GET", rollouts + "/*", "", nil, 404, "no such rollout"},
+		{"gates of no rollout", "GET", rollouts + "/nobody/gates", "", nil, 404, "no such rollout"},
+		{"gates of a while that is a number", "GET", one + "/gates?while=30", "", nil, 400, `while: "30": must be a duration such as 90s, 30m or 2h, from 1m0s to 192h0m0s`},
+		{"gates of no while", "GET", one + "/gates?while=0s", "", nil, 400, `while: "0s": must be a duration`},
+		{"gates of too long a while", "GET", one + "/gates?while=200h", "", nil, 400, `while: "200h": must be a duration`},
+		{"tasks of no rollout", "GET", rollouts + "/nobody/tasks", "", nil, 404, "no such rollout"},
+		{"tasks of an unknown lane", "GET", one + "/tasks?lane=dreams", "", nil, 400, `lane: "dreams": must be some of reads and writes`},
+		{"tasks that stand nowhere", "GET", one + "/tasks?use=lost", "", nil, 400, `use: "lost": must be some of target, source`},
+		{"approvals of no rollout", "GET", rollouts + "/nobody/approvals", "", nil, 404, "no such rollout"},
+		{"approvals of one in parts", "GET", one + "/approvals?limit=1", "", nil, 400, "limit: there is no such parameter here"},
+		{"approvals of nobody's", "GET", "/api/v1/approvals?mine=true", "", nil, 400, "mine: there is no such parameter here; there are after, limit"},
+		{"holds of no rollout", "GET", rollouts + "/nobody/holds", "", nil, 404, "no such rollout"},
+		{"the preflight of no rollout", "GET", rollouts + "/nobody/preflight", "", nil, 404, "no such rollout"},
+		{"a preflight of no rollout", "POST", rollouts + "/nobody/preflight", "", nil, 404, "no such rollout"},
+		{"a preflight with parameters", "POST", one + "/preflight?force=1", "", nil, 400, "force: there is no such parameter here"},
+		{"events of an unknown kind", "GET", "/api/v1/events?kind=exploded", "", nil, 400, `kind: "exploded": must be some of planned`},
+		{"events by nobody", "GET", "/api/v1/events?by=", "", nil, 400, "by: is empty; leave it out"},
+		{"events from a place that is a word", "GET", "/api/v1/events?after=now", "", nil, 400, `after: "now": must be a whole number from 0`},
+		{"hold-all without a body", "POST", all, "", nil, 400, "body: is empty"},
+		{"hold-all of a database", "POST", all, `{"database":"orders"}`, nil, 400, "database: is no field of this; there are reason, request"},
+		{"hold-all by somebody else", "POST", all, `{"by":"ann"}`, nil, 400, "by: is found out from the token"},
+		{"hold-all with an odd id", "POST", all, `{"request":"a b"}`, nil, 400, `request: "a b": must be at most 128 letters`},
+		{"hold-all as a form", "POST", all, "reason=x", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, "must be application/json"},
+		{"hold-all of a reason that acts on a terminal", "POST", all, `{"reason":"\u001b"}`, nil, 400, "reason: has a control character"},
+		{"release-all with a force", "DELETE", all + "?force=1", "", nil, 400, "force: there is no such parameter here; there are reason"},
+		{"release-all with an odd id", "DELETE", all, "", []string{"Idempotency-Key", "a b"}, 400, `Idempotency-Key: "a b": must be`},
+		{"PUT of hold-all", "PUT", all, `{}`, nil, 405, "is not for this path"},
+		{"a freeze of nothing", "POST", freezes, `{"for":"1h"}`, nil, 400, "database: is missing; * means every one"},
+		{"a freeze without an end", "POST", freezes, `{"database":"orders"}`, nil, 400, "until: is missing; say until when, or for how long with for"},
+		{"a freeze with two ends", "POST", freezes, `{"database":"orders","until":"2026-12-01T00:00:00Z","for":"1h"}`, nil, 400, `for: "1h": says the same as until; leave one out`},
+		{"a freeze until tomorrow", "POST", freezes, `{"database":"orders","until":"tomorrow"}`, nil, 400, `until: "tomorrow": must be a moment such as 2026-11-30T02:00:00Z`},
+		{"a freeze from Monday", "POST", freezes, `{"database":"orders","from":"Monday","for":"1h"}`, nil, 400, `from: "Monday": must be a moment such as`},
+		{"a freeze for a long while", "POST", freezes, `{"database":"orders","for":"91d"}`, nil, 400, `for: "91d": must be a duration such as`},
+		{"a freeze for ever", "POST", freezes, `{"database":"orders","for":"2161h"}`, nil, 400, `for: "2161h": must be a duration such as 90s, 30m or 2h, from 1s to 2160h0m0s`},
+		{"a freeze that is a list", "POST", freezes, `[]`, nil, 400, "body: must be a JSON object"},
+		{"freezes of a database", "GET", freezes + "?database=orders", "", nil, 400, "database: there is no such parameter here; there are after, limit"},
+		{"the end of all freezes", "DELETE", freezes, "", nil, 405, "DELETE is not for this path"},
+		{"quiet or not", "POST", quiet, `{"database":"orders","for":"1h"}`, nil, 400, "quiet: is missing; true: it is quiet again, false: it is not"},
+		{"quiet is a word", "POST", quiet, `{"database":"orders","quiet":"yes"}`, nil, 400, `quiet: "string": must be true or false`},
+		{"quiet until", "POST", quiet, `{"database":"orders","quiet":true,"for":"1h"}`, nil, 400, `until: "1h": is for quiet: false only`},
+		{"a deploy without an end", "POST", quiet, `{"database":"orders","quiet":false,"what":"x"}`, nil, 400, "until: is missing"},
+		{"a deploy for two days", "POST", quiet, `{"database":"orders","quiet":false,"what":"x","for":"48h"}`, nil, 400, `for: "48h": must be a duration such as 90s, 30m or 2h, from 1s to 24h0m0s`},
+		{"a deploy of too many words", "POST", quiet, `{"database":"orders","quiet":false,"for":"1h","what":"` + strings.Repeat("x", 201) + `"}`, nil, 400, "what: must have at most 200 characters"},
+		{"a deploy from a moment", "POST", quiet, `{"database":"orders","quiet":false,"from":"2026-11-30T02:00:00Z"}`, nil, 400, "from: is no field of this"},
+		{"POST of the description", "POST", "/api/v1/openapi.yaml", "x", nil, 405, "GET is"},
+		{"the description as HTML", "GET", "/api/v1/openapi.json", "", []string{"Accept", "text/html"}, 406, "only application/json is served"},
 		{"no such path", "GET", "/api/v1/flags", "", nil, 404, "there is nothing at this path"},
 		{"a slash too many", "GET", "/api/v1/rollouts/", "", nil, 404, "there is nothing at this path"},
 		{"another version", "GET", "/api/v2/rollouts", "", nil, 404, "there is nothing at this path"},
@@ -145,8 +203,8 @@ func TestEachBadInputHasItsOwnClearAnswer(t *testing.T) {
 			if p.Status == http.StatusUnauthorized && !strings.HasPrefix(w.Header().Get("WWW-Authenticate"), "Bearer") {
 				t.Error("401 without WWW-Authenticate")
 			}
-			if len(h.desk.cmds) > 0 || len(h.fleet.reports) > 0 {
-				t.Errorf("something was done all the same: %v %v", h.desk.cmds, h.fleet.reports)
+			if len(h.desk.cmds) > 0 || len(h.fleet.reports) > 0 || len(h.rules.cmds) > 0 {
+				t.Errorf("something was done all the same: %v %v %v", h.desk.cmds, h.fleet.reports, h.rules.cmds)
 			}
 		})
 	}

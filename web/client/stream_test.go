@@ -28,10 +28,10 @@ func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
 	l.asked, l.at = append(l.asked, r), append(l.at, time.Now())
 	answer := l.answer[min(len(l.asked), len(l.answer))-1]
 	in, out := io.Pipe()
-	go func() {
-		defer out.Close()
-		answer(r.Context(), out)
-	}()
+	go func(ctx context.Context) {
+		answer(ctx, out)
+		_ = out.Close()
+	}(r.Context())
 	stop := context.AfterFunc(r.Context(), func() { in.CloseWithError(r.Context().Err()) })
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: closer{in, stop}, Request: r}, nil
 }

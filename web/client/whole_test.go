@@ -51,7 +51,11 @@ func open(t *testing.T) *whole {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { j.Close() })
+	t.Cleanup(func() {
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	fleet, store := controller.NewFleet(time.Now), &flags.Memory{}
 	w := &whole{of: map[web.Role]*client.Client{}}
 	w.Controller = controller.New(controller.Options{Journal: j, Flags: store, Fleet: fleet, Log: log, Lead: j.Lead, Metrics: map[string]controller.Metrics{"cloudwatch": calm{}}})
