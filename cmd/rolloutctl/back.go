@@ -18,6 +18,9 @@ func (p *page) back() []string {
 	if s.Phase.Lowering() {
 		return []string{"BACK    under way: tasks go back to " + s.Plan.Source.Host}
 	}
+	if s.Phase == rollout.RolledBack {
+		return p.leftBehind()
+	}
 	var parts []string
 	for i := range s.Lanes {
 		if share := p.highest(i); share > flags.None {
@@ -28,6 +31,20 @@ func (p *page) back() []string {
 		return []string{"BACK    nothing to take back: no task should use the target"}
 	}
 	return []string{"BACK    a rollback takes " + strings.Join(parts, ", ") + " back to " + s.Plan.Source.Host}
+}
+
+// leftBehind says which tasks still use the target although all shares are 0.
+func (p *page) leftBehind() []string {
+	var parts []string
+	for i := range p.Lanes {
+		if on := p.Lanes[i].Tasks.On; on > 0 {
+			parts = append(parts, fmt.Sprintf("%s of %s", count(on, "task", "tasks"), p.Lanes[i].Name))
+		}
+	}
+	if len(parts) == 0 {
+		return []string{"BACK    done: no task uses the target"}
+	}
+	return []string{"BACK    done, and not by all: " + strings.Join(parts, ", ") + " still on the target"}
 }
 
 // glass says how a stuck rollback is done by hand, with the flag store alone.

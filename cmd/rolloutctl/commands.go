@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -98,7 +99,20 @@ func (c *stepCmd) Run(ctx context.Context, s *session, k *kong.Context) error {
 			return err
 		}
 	}
-	return s.do(ctx, c.Name, cmd)
+	state, err := s.give(ctx, c.Name, cmd)
+	if err != nil || s.DryRun {
+		return err
+	}
+	return s.after(ctx, state, string(cmd.Verb)+": done"+tally(&state, cmd.Verb))
+}
+
+// tally says how many approvals a step has.
+func tally(state *rollout.State, verb rollout.Verb) string {
+	next, ok := state.Next()
+	if verb != rollout.Approve || !ok || len(state.Approvals) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d of %d for %s %v", len(state.Approvals), next.Stage.Approvals, state.Lanes[next.Lane].Name, next.Stage.Share)
 }
 
 // holdCmd holds.

@@ -121,8 +121,9 @@ func (p *page) takingOver(to []rollout.LaneShare) []string {
 		parts = append(parts, fmt.Sprintf("%s %v", t.Lane, t.Share))
 	}
 	return []string{
-		"  takes the flags over as they are: " + strings.Join(parts, ", ") + "; no flag is written",
-		"  runs the preflight, and is held then; resume has it proven and baked",
+		"  locks the database " + p.State.Plan.Database.Name + " and the flags, and takes them over as they are: " + strings.Join(parts, ", "),
+		"  writes no flag; the preflight proves that tasks are where the flags say, and it is held then",
+		"  resume has it proven again, and baked in full",
 	}
 }
 

@@ -35,7 +35,7 @@ type house struct {
 	lagging    int     // tasks that stay on the source
 	clinging   int     // tasks that stay on the target once they are there
 	clung      map[string]bool
-	deaf       atomic.Int32  // commands that are obeyed without an answer
+	deaf       atomic.Bool   // commands are obeyed without an answer
 	looks      chan struct{} // one for each status that was served
 
 	looking sync.Mutex // one look at a time
@@ -45,6 +45,9 @@ type house struct {
 }
 
 const tasks = 20
+
+// patience is how long a script waits for a program that it has started.
+const patience = 30 * time.Second
 
 // now is the world's time.
 func (h *house) now() time.Time {
@@ -104,7 +107,7 @@ func build(ctx context.Context, env *testscript.Env) (*house, error) {
 		return nil, err
 	}
 	server := httptest.NewServer(h.counting(web.New(web.Options{
-		Desk: &desk{h.controller, h}, House: &desk{h.controller, h}, Inspector: h.controller, Journal: j, Audit: j, Fleet: h.fleet, Plans: planfile.Parse, Tokens: tokens, Version: "v9", Log: log,
+		Desk: &desk{h.controller, h}, House: &desk{h.controller, h}, Inspector: h.controller, Amender: &desk{h.controller, h}, Journal: j, Audit: j, Fleet: h.fleet, Plans: planfile.Parse, Tokens: tokens, Version: "v9", Log: log,
 	})))
 	env.Setenv("ROLLOUT_URL", server.URL)
 	env.Setenv("XDG_CONFIG_HOME", filepath.Join(env.WorkDir, ".config"))
@@ -166,7 +169,7 @@ func (h *house) tokens(env *testscript.Env) (*web.Tokens, error) {
 func (h *house) counting(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", h.now().Format(http.TimeFormat)) // the server lives in the world's time
-		if r.Method != http.MethodGet && h.deaf.Add(-1) >= 0 {
+		if r.Method != http.MethodGet && h.deaf.Load() {
 			next.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
 		}
@@ -182,6 +185,8 @@ func (h *house) counting(next http.Handler) http.Handler {
 
 // watched returns once the rollout was looked at anew, all of it after the call.
 func (h *house) watched(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for range cap(h.looks) {
 		select {
 		case <-h.looks:
@@ -198,4 +203,21 @@ func (h *house) watched(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// lowered returns once a command of somebody has set the shares to fall.
+func (h *house) lowered(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		status, err := h.controller.Status(ctx, "orders-db")
+		if err != nil || status.State.Phase.Lowering() {
+			return err
+		}
+		select {
+		case <-h.looks: // the command looks until it is proven
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

@@ -56,8 +56,12 @@ func (loginCmd) Run(ctx context.Context, s *session) error {
 	return nil
 }
 
-// readToken reads a token from stdin: unseen on a terminal, all of it elsewhere.
+// readToken reads a token: from a file that is named, else from stdin, unseen on
+// a terminal.
 func (s *session) readToken(ctx context.Context, url string) (string, error) {
+	if s.TokenFile != "" {
+		return tokenFrom(s.TokenFile, true)
+	}
 	if s.canAsk() {
 		token, err := s.askSecret(ctx, "The token for "+url+" (it is not shown):")
 		if err != nil {

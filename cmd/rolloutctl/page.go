@@ -14,6 +14,7 @@ type page struct {
 	signs
 	*rollout.Status
 	readings []rollout.Reading // of the gates, for their spark lines; nil if not asked for
+	while    time.Duration     // how far back they go; 0: sparkWhile
 	wide     bool
 	now      time.Time
 	zone     *time.Location

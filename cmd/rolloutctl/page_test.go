@@ -156,7 +156,7 @@ func TestAPageTellsWhatIsWhyAndWhatToDo(t *testing.T) {
 			if ascii {
 				s, file = screen{signs: asciiSigns(), ascii: true}, filepath.Join("testdata", "page", name+".ascii.txt")
 			}
-			p := &page{signs: s.signs, Status: status, wide: name == "agreeing", readings: points(name), now: noon, zone: time.UTC}
+			p := &page{signs: s.signs, Status: status, while: sparkWhile, wide: name == "agreeing", readings: points(name), now: noon, zone: time.UTC}
 			if ascii && name != "held" {
 				continue // one is enough to look at
 			}

@@ -110,6 +110,7 @@ func (p *profiles) named(name string) (profile, error) {
 type server struct {
 	URL   string
 	token string
+	from  string // where the token is from: a file, a variable, the profile
 }
 
 // server finds out whom to ask: what the command line says wins over the
@@ -134,26 +135,32 @@ func (s *session) server() (server, error) {
 	if to.URL != in.URL {
 		in.Token = ""
 	}
-	to.token, err = s.token(in.Token)
+	to.token, to.from, err = s.token(in.Token)
 	return to, err
 }
 
-// token returns the token, or none: then the server says that one is needed.
-func (o *Options) token(ofProfile string) (string, error) {
+// token returns the token and where it is from, or none: then the server says
+// that one is needed.
+func (o *Options) token(ofProfile string) (token, from string, err error) {
 	variable, file := os.Getenv("ROLLOUT_TOKEN"), os.Getenv("ROLLOUT_TOKEN_FILE")
 	switch {
 	case o.TokenFile != "":
-		return tokenFrom(o.TokenFile, true)
+		token, err = tokenFrom(o.TokenFile, true)
+		return token, o.TokenFile, err
 	case o.Profile != "" && ofProfile != "":
-		return ofProfile, nil
+		return ofProfile, "the profile", nil
 	case variable != "":
-		return oneWord(variable, "ROLLOUT_TOKEN")
+		token, err = oneWord(variable, "ROLLOUT_TOKEN")
+		return token, "ROLLOUT_TOKEN", err
 	case file != "":
-		return tokenFrom(file, true)
+		token, err = tokenFrom(file, true)
+		return token, file, err
 	case ofProfile != "":
-		return ofProfile, nil
+		return ofProfile, "the profile", nil
 	default: // where rolloutd init puts it, if it is there
-		return tokenFrom(filepath.Join(cmp.Or(os.Getenv("ROLLOUT_HOME"), "var"), "admin.token"), false)
+		from = filepath.Join(cmp.Or(os.Getenv("ROLLOUT_HOME"), "var"), "admin.token")
+		token, err = tokenFrom(from, false)
+		return token, from, err
 	}
 }
 

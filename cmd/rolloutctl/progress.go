@@ -40,6 +40,9 @@ func (p *progress) status(ctx context.Context, status *rollout.Status) {
 }
 
 func (p *progress) silent(why error) {
+	if p.session.Quiet || p.session.json() {
+		return
+	}
 	if p.lines != nil {
 		p.lines.silent(why, 0)
 		return

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -72,8 +73,9 @@ func worldCommands(ctx context.Context) map[string]func(*testscript.TestScript, 
 		},
 		// offline: nobody answers any more.
 		"offline": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("ROLLOUT_URL", "http://127.0.0.1:1") },
-		// deaf: the next command is obeyed without an answer.
-		"deaf": func(ts *testscript.TestScript, _ bool, _ []string) { at(ts).deaf.Store(1) },
+		// deaf: commands are obeyed without an answer, until it hears.
+		"deaf":  func(ts *testscript.TestScript, _ bool, _ []string) { at(ts).deaf.Store(true) },
+		"hears": func(ts *testscript.TestScript, _ bool, _ []string) { at(ts).deaf.Store(false) },
 		// hand orders-db-reads 25: another hand sets a flag.
 		"hand": func(ts *testscript.TestScript, _ bool, args []string) {
 			at(ts).flags.Put(flags.Key{Namespace: "default", Name: args[0]}, flags.Share(number(ts, args[1])))
@@ -82,6 +84,16 @@ func worldCommands(ctx context.Context) map[string]func(*testscript.TestScript, 
 		"cling": func(ts *testscript.TestScript, _ bool, args []string) { at(ts).clinging = number(ts, args[0]) },
 		// lag 3: so many tasks stay on the source.
 		"lag": func(ts *testscript.TestScript, _ bool, args []string) { at(ts).lagging = number(ts, args[0]) },
+		// lowered: a rollback has been obeyed.
+		"lowered": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(at(ts).lowered(ctx)) },
+		// mode 0600 FILE: who may read a file.
+		"mode": func(ts *testscript.TestScript, _ bool, args []string) {
+			info, err := os.Stat(ts.MkAbs(args[1]))
+			ts.Check(err)
+			if mode := fmt.Sprintf("%04o", info.Mode().Perm()); mode != args[0] {
+				ts.Fatalf("%s has the mode %s, want %s", args[1], mode, args[0])
+			}
+		},
 		// watched: whoever watches has seen what is now.
 		"watched": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(at(ts).watched(ctx)) },
 		// put FILE TEXT: a file with one line.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -9,15 +10,18 @@ import (
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
-// sparkWhile is how far back spark lines go.
-const sparkWhile = 30 * time.Minute
+// How far back spark lines go if nobody says how far, and how wide they are at most.
+const (
+	sparkWhile = 30 * time.Minute
+	sparkCells = 12
+)
 
 // sparkHead is the head of the column of spark lines; empty without one.
 func (p *page) sparkHead() string {
 	if len(p.readings) == 0 || p.sparks == "" {
 		return ""
 	}
-	return "LAST " + span(sparkWhile)
+	return "LAST " + span(cmp.Or(p.while, sparkWhile))
 }
 
 // spark draws the last points of a gate. The full height is the limit, where the
@@ -27,12 +31,13 @@ func (p *page) spark(g *gates.Gate) string {
 	if at < 0 || p.sparks == "" {
 		return ""
 	}
-	const cells = 12
+	while := cmp.Or(p.while, sparkWhile)
+	cells := min(sparkCells, max(1, int(while/max(g.Metric.Period, 1)))) // a point fills one
 	worst := make([]*float64, cells)
 	points := p.readings[at].Points
 	for i := range points {
-		age := p.now.Sub(points[i].Start)
-		cell := cells - 1 - int(age*cells/sparkWhile)
+		age := p.now.Sub(points[i].Start.Add(g.Metric.Period)) // of its end
+		cell := cells - 1 - int(age*time.Duration(cells)/while)
 		if cell < 0 || cell >= cells {
 			continue
 		}

@@ -139,7 +139,11 @@ func (s *session) foretell(ctx context.Context, c *rollout.Command) error {
 	}
 	s.print("dry run; nothing was done")
 	s.print(q.says...)
-	s.print(s.page(&status).still(remaining(c, &status))...)
+	left := remaining(c, &status)
+	s.print(s.page(&status).still(left)...)
+	if len(left) == 0 && (c.Verb == rollout.Advance || c.Verb == rollout.Approve && status.State.Phase == rollout.Waiting) {
+		s.print("  nothing else is waited for: the next bake cycle takes the step")
+	}
 	return nil
 }
 

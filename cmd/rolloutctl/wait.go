@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,9 +90,9 @@ func lowered() goal {
 func onTheWayUp(st *rollout.Status) error {
 	switch {
 	case st.State.Phase.Lowering():
-		return failure{code: exitRolledBack, text: st.State.Name + " is rolling back: " + st.State.Why}
+		return failure{code: exitRolledBack, text: st.State.Name + " is rolling back"}
 	case st.State.Phase == rollout.RolledBack:
-		return failure{code: exitRolledBack, text: st.State.Name + " was rolled back: " + st.State.Why}
+		return failure{code: exitRolledBack, text: st.State.Name + " was rolled back"}
 	case st.State.Phase.Ended():
 		return failure{code: exitError, text: st.State.Name + " is " + string(st.State.Phase)}
 	}
@@ -142,7 +143,7 @@ func (s *session) await(ctx context.Context, name string, g goal, limit time.Dur
 				return status, nil
 			}
 			if err := g.fails(&status); err != nil {
-				return status, s.missed(err, &status)
+				return status, s.missed(ctx, err, &status)
 			}
 			show.status(ctx, &status)
 		}
@@ -160,13 +161,32 @@ func (s *session) await(ctx context.Context, name string, g goal, limit time.Dur
 	}
 }
 
-// missed adds to an outcome what is now.
-func (s *session) missed(err error, status *rollout.Status) error {
-	if out, ok := errors.AsType[failure](err); ok {
-		out.lines = s.page(status).brief()
-		return out
+// missed adds to an outcome why, where the state does not say it, and what is now.
+func (s *session) missed(ctx context.Context, err error, status *rollout.Status) error {
+	out, ok := errors.AsType[failure](err)
+	if !ok {
+		return err
 	}
-	return err
+	if out.code == exitRolledBack {
+		out.text += s.cause(ctx, &status.State)
+	}
+	out.lines = s.page(status).brief()
+	return out
+}
+
+// cause says when and why a rollback began, as far as its last events tell.
+func (s *session) cause(ctx context.Context, state *rollout.State) string {
+	const back = 100
+	events, _, err := s.api.Events(ctx, state.Name, max(state.Version, back)-back, 2*back)
+	if err != nil {
+		return ""
+	}
+	for i := range slices.Backward(events) {
+		if e := &events[i]; e.Kind == rollout.Lowered || e.Kind == rollout.Late {
+			return fmt.Sprintf(" since %s: %s", moment(e.At, s.now(), s.zone), cmp.Or(e.Why, "by "+e.By))
+		}
+	}
+	return ""
 }
 
 // tooLate says that only the waiting is over.
