@@ -55,8 +55,13 @@ type cli struct {
 	} `cmd:"" group:"Prepare" help:"Whether databases are quiet."`
 	Preflight preflightCmd `cmd:"" group:"Prepare" help:"What the last preflight found; --run runs it now, and starts nothing."`
 	Plan      struct {
+		Init     planInitCmd     `cmd:"" help:"Write a plan to begin with, with comments that say what to change."`
 		Validate planValidateCmd `cmd:"" help:"Check plan files, offline."`
 		Apply    planApplyCmd    `cmd:"" help:"Store a plan file as a new version; nothing starts."`
+		Show     planShowCmd     `cmd:"" help:"The plan of a rollout, or a former version of it, as a plan file."`
+		Versions planVersionsCmd `cmd:"" help:"The versions of a rollout's plan: by whom, when and why."`
+		Diff     planDiffCmd     `cmd:"" help:"How plans differ, and what that means for what they guard."`
+		Amend    planAmendCmd    `cmd:"" asks:"a y, or --yes" help:"Change the plan of a rollout that is held; what loosens it takes two people."`
 		Import   planImportCmd   `cmd:"" help:"Write a plan from a flag that is in Flipt already."`
 	} `cmd:"" group:"Prepare" help:"Plan files."`
 	Gate struct {
