@@ -23,6 +23,7 @@ type cli struct {
 	List      listCmd      `cmd:"" group:"Look" help:"All rollouts; those that need a person first."`
 	Status    statusCmd    `cmd:"" group:"Look" help:"One rollout: what is, why, what it waits for, what a rollback would do."`
 	Approvals approvalsCmd `cmd:"" group:"Look" help:"What waits for approval, and the command that gives it."`
+	Gates     gatesCmd     `cmd:"" group:"Look" help:"What each gate measures, and why it does not pass."`
 	Events    eventsCmd    `cmd:"" group:"Look" help:"What came to pass, oldest first."`
 	Audit     struct {
 		Verify auditVerifyCmd `cmd:"" help:"Hold the journal, or an export of it, to its chain of hashes, and to what was kept elsewhere."`
