@@ -24,6 +24,7 @@ type cli struct {
 	Status    statusCmd    `cmd:"" group:"Look" help:"One rollout: what is, why, what it waits for, what a rollback would do."`
 	Approvals approvalsCmd `cmd:"" group:"Look" help:"What waits for approval, and the command that gives it."`
 	Gates     gatesCmd     `cmd:"" group:"Look" help:"What each gate measures, and why it does not pass."`
+	Tasks     tasksCmd     `cmd:"" group:"Look" help:"Where each task stands, and who does not do what the flag asks."`
 	Events    eventsCmd    `cmd:"" group:"Look" help:"What came to pass, oldest first."`
 	Audit     struct {
 		Verify auditVerifyCmd `cmd:"" help:"Hold the journal, or an export of it, to its chain of hashes, and to what was kept elsewhere."`
