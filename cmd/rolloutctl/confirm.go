@@ -131,30 +131,37 @@ func (s *session) ask(ctx context.Context, prompt string) (string, error) {
 	})
 }
 
-// askSecret asks a person for a line that is not shown.
+// askSecret asks a person for a line that is not shown. The terminal stops
+// showing what is typed before it asks.
 func (s *session) askSecret(ctx context.Context, prompt string) (string, error) {
 	file, ok := s.in.(*os.File)
 	if !ok {
 		return s.ask(ctx, prompt)
 	}
-	shown, err := term.GetState(int(file.Fd()))
+	before, err := term.MakeRaw(int(file.Fd()))
 	if err != nil {
 		return "", fmt.Errorf("reading from the terminal: %w", err)
 	}
-	defer func() {
-		_ = term.Restore(int(file.Fd()), shown) // also when it was interrupted
-		s.talk("")
-	}()
-	return s.answer(ctx, prompt, func() (string, error) {
-		secret, err := term.ReadPassword(int(file.Fd()))
-		return string(secret), err
+	defer func() { _ = term.Restore(int(file.Fd()), before) }() // also when it was interrupted
+	raw := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{file, s.prompt}, "")
+	return s.answer(ctx, "", func() (string, error) {
+		secret, err := raw.ReadPassword(s.errors.clean(prompt) + " ")
+		if errors.Is(err, io.EOF) { // Ctrl-C does not interrupt here, but ends the input
+			return "", failure{code: exitInterrupted, text: "interrupted; nothing was done"}
+		}
+		return secret, err
 	})
 }
 
 // answer waits for a person, or for Ctrl-C. Whoever reads then reads on until
 // the process ends, which is at once: a read of a terminal cannot be broken off.
 func (s *session) answer(ctx context.Context, prompt string, read func() (string, error)) (string, error) {
-	fmt.Fprint(s.prompt, s.errors.clean(prompt)+" ")
+	if prompt != "" {
+		fmt.Fprint(s.prompt, s.errors.clean(prompt)+" ")
+	}
 	type answer struct {
 		line string
 		err  error
@@ -174,7 +181,7 @@ func (s *session) answer(ctx context.Context, prompt string, read func() (string
 			return "", errors.New("not answered; nothing was done")
 		}
 		if a.err != nil {
-			return "", fmt.Errorf("reading from the terminal: %w", a.err)
+			return "", fmt.Errorf("reading the answer: %w", a.err)
 		}
 		return strings.TrimSpace(a.line), nil
 	}

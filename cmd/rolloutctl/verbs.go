@@ -186,7 +186,7 @@ func remaining(c *rollout.Command, status *rollout.Status) []rollout.Wait {
 // noteLater asks for the reason of what has taken effect, and records it as a
 // note. It never fails: what was asked for is done.
 func (s *session) noteLater(ctx context.Context, name string) {
-	if s.Reason != "" || !s.canAsk() || s.Yes {
+	if s.Reason != "" || !s.canAsk() || s.Yes || ctx.Err() != nil {
 		return
 	}
 	why, err := s.ask(ctx, "Why? It goes into the journal; Enter leaves it out:")

@@ -177,3 +177,30 @@ func TestSpansAndMoments(t *testing.T) {
 		}
 	}
 }
+
+func TestColourIsWhatTheFlagThenTheEnvironmentThenTheOutputSays(t *testing.T) {
+	for _, tt := range []struct {
+		flag     string
+		env      map[string]string
+		terminal bool
+		want     bool
+	}{
+		{flag: "auto", terminal: true, want: true},
+		{flag: "auto"},
+		{flag: "never", terminal: true},
+		{flag: "always", want: true},
+		{flag: "always", env: map[string]string{"NO_COLOR": "1"}, want: true},
+		{flag: "auto", env: map[string]string{"NO_COLOR": "1"}, terminal: true},
+		{flag: "auto", env: map[string]string{"NO_COLOR": "1", "CLICOLOR_FORCE": "1"}, terminal: true},
+		{flag: "auto", env: map[string]string{"CLICOLOR": "0"}, terminal: true},
+		{flag: "auto", env: map[string]string{"CLICOLOR_FORCE": "1"}, want: true},
+		{flag: "auto", env: map[string]string{"CLICOLOR_FORCE": "0"}},
+	} {
+		for _, name := range []string{"NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"} {
+			t.Setenv(name, tt.env[name])
+		}
+		if got := coloured(tt.flag, tt.terminal); got != tt.want {
+			t.Errorf("%+v: coloured is %v", tt, got)
+		}
+	}
+}
