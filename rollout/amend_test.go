@@ -210,17 +210,17 @@ func TestAnAmendmentMovesNothing(t *testing.T) {
 		if after.Plan != s.Plan || after.PlanHash != s.PlanHash || after.PlanVersion != s.PlanVersion {
 			t.Fatalf("one person alone has loosened the plan: %v", e.Loosens)
 		}
-		if _, err := rollout.Obey(&after, &rollout.Command{Verb: rollout.Approve, By: "ann"}, now); err == nil {
+		if _, err := rollout.Obey(&after, &rollout.Command{Verb: rollout.Approve, By: "ann", Expect: after.Version}, now); err == nil {
 			t.Fatal("who has proposed it may approve it, too")
 		}
-		yes, err := rollout.Obey(&after, &rollout.Command{Verb: rollout.Approve, By: "ben"}, now)
+		yes, err := rollout.Obey(&after, &rollout.Command{Verb: rollout.Approve, By: "ben", Expect: after.Version}, now)
 		if err != nil {
 			t.Fatalf("a second person may not approve it: %v", err)
 		}
 		agreed := rollout.Apply(after, &yes)
 		nothingMoved(t, &s, &agreed)
 		anew(t, &agreed, next)
-		no, err := rollout.Obey(&after, &rollout.Command{Verb: rollout.Reject, By: "ann", Reason: "a slip"}, now)
+		no, err := rollout.Obey(&after, &rollout.Command{Verb: rollout.Reject, By: "ann", Reason: "a slip", Expect: after.Version}, now)
 		if dropped := rollout.Apply(after, &no); err != nil || dropped.Proposal != nil || dropped.Plan != s.Plan {
 			t.Fatalf("a rejected proposal leaves something behind: %v", err)
 		}

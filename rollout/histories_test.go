@@ -158,6 +158,9 @@ func (w *world) person(roll int) string {
 	default:
 		c = w.agreement(who, roll/78)
 	}
+	if w.journal.Proposal != nil && w.me.base == nil {
+		c.Expect = w.journal.Version // whoever agrees to an amendment has looked at it
+	}
 	if err := w.command(c); err != nil {
 		return string(c.Verb) + " refused"
 	}

@@ -118,6 +118,9 @@ func (p *play) person(words []string, why string) bool {
 		return true
 	}
 	p.catchUp(d)
+	if d.state.Proposal != nil {
+		c.Expect = d.state.Version // whoever agrees to an amendment has looked at it
+	}
 	e, err := rollout.Obey(&d.state, &c, p.now)
 	var refusal rollout.Refusal
 	switch {

@@ -82,7 +82,7 @@ func TestALoosenedPlanTakesTwoPeople(t *testing.T) {
 			t.Fatalf("%v, %+v", err, proposed.Proposal)
 		}
 		h.refusesTo(rollout.Command{Verb: rollout.Approve, By: "ann"}, "a second person must approve")
-		if _, err := h.Do(t.Context(), "orders", rollout.Command{Verb: rollout.Approve, By: "ben"}); err != nil {
+		if _, err := h.Do(t.Context(), "orders", rollout.Command{Verb: rollout.Approve, By: "ben", Expect: h.state().Version}); err != nil {
 			t.Fatal(err)
 		}
 		if s := h.state(); s.PlanVersion != 2 || *s.Plan.Gates[0].Limit.Above != 1000 || s.Phase != rollout.Held {
@@ -94,6 +94,7 @@ func TestALoosenedPlanTakesTwoPeople(t *testing.T) {
 // refusesTo holds that a command is refused, and why.
 func (h *house) refusesTo(cmd rollout.Command, why string) {
 	h.t.Helper()
+	cmd.Expect = h.state().Version
 	_, err := h.Do(h.t.Context(), "orders", cmd)
 	if !errors.As(err, new(rollout.Refusal)) || !strings.Contains(err.Error(), why) {
 		h.t.Errorf("%s: %v; want a refusal: %s", cmd.Verb, err, why)
@@ -111,7 +112,7 @@ func TestAGateInBreachIsLoosenedNeitherByAskingNorByApproving(t *testing.T) {
 		h.metrics.tell(412)
 		time.Sleep(10 * time.Minute)
 		h.refusesTo(rollout.Command{Verb: rollout.Approve, By: "ben"}, "gate borrow-wait is in breach")
-		if _, err := h.Do(t.Context(), "orders", rollout.Command{Verb: rollout.Reject, By: "ben", Reason: "not now"}); err != nil {
+		if _, err := h.Do(t.Context(), "orders", rollout.Command{Verb: rollout.Reject, By: "ben", Reason: "not now", Expect: h.state().Version}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := h.Amend(t.Context(), loose, ask); err == nil || !strings.Contains(err.Error(), "gate borrow-wait is in breach") {
