@@ -167,6 +167,7 @@ func TestRolloutsAreListedByNameAndNoneIsAnEmptyList(t *testing.T) {
 	if orders, users := strings.Index(body, "orders-db"), strings.Index(body, "users-db"); orders < 0 || users < orders {
 		t.Errorf("listed as %s", body)
 	}
+	h = newHouse(t)
 	h.journal.events = nil
 	if body := h.ask(Viewer, "GET", "/api/v1/rollouts", "").Body.String(); body != "{\"rollouts\":[],\"next\":\"\"}\n" {
 		t.Errorf("none is %s", body)

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"net/url"
 	"slices"
@@ -42,9 +41,9 @@ func (s *server) list(ctx context.Context, c *call) (answer, error) {
 
 // readable returns all rollouts that somebody may read. The list is his own.
 func (s *server) readable(ctx context.Context, who Caller) ([]rollout.State, error) {
-	states, err := s.Journal.States(ctx)
+	states, err := s.register.all(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("listing rollouts: %w: %w", rollout.ErrAway, err)
+		return nil, err
 	}
 	return slices.DeleteFunc(slices.Clone(states), func(st rollout.State) bool {
 		ok, _ := may(who, toRead, databaseName(&st))

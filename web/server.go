@@ -42,6 +42,7 @@ type Options struct {
 
 type server struct {
 	Options
+	register  *register
 	tail      tail
 	databases databases
 	streams   atomic.Int64
@@ -58,6 +59,7 @@ func New(o Options) http.Handler {
 		failures: newLimiters(Rate{}, Rate{PerSecond: failuresPerSecond, AtOnce: failuresAtOnce}),
 	}
 	s.tail.journal, s.tail.log = o.Journal, o.Log
+	s.register = newRegister(o.Journal, o.Desk)
 	r := s.mux
 	r.Use(middleware.GetHead)
 	r.NotFound(s.open(s.noRoute))
