@@ -29,11 +29,8 @@ func TestTheDocumentationHasEveryRouteVerbCodeAndRole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, code := range []Code{
-		BadRequest, Unauthenticated, Forbidden, NotFound, NoRoute, MethodNotAllowed, NotAcceptable, Conflict, Refused,
-		LockedByOther, TooLarge, UnsupportedMedia, InvalidPlan, TooManyFailures, Internal, Timeout,
-	} {
-		if !strings.Contains(doc, "`"+string(code)+"`") {
+	for _, code := range constants(t, ".", "Code") {
+		if !strings.Contains(doc, "`"+code+"`") {
 			t.Errorf("docs/api.md lacks the code %s", code)
 		}
 	}
