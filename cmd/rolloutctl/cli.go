@@ -25,7 +25,7 @@ type cli struct {
 	Approvals approvalsCmd `cmd:"" group:"Look" help:"What waits for approval, and the command that gives it."`
 	Gates     gatesCmd     `cmd:"" group:"Look" help:"What each gate measures, and why it does not pass."`
 	Tasks     tasksCmd     `cmd:"" group:"Look" help:"Where each task stands, and who does not do what the flag asks."`
-	Events    eventsCmd    `cmd:"" group:"Look" help:"What came to pass, oldest first."`
+	Events    eventsCmd    `cmd:"" group:"Look" help:"What came to pass, oldest first; with -f also what comes."`
 	Audit     struct {
 		Verify auditVerifyCmd `cmd:"" help:"Hold the journal, or an export of it, to its chain of hashes, and to what was kept elsewhere."`
 		Export auditExportCmd `cmd:"" help:"Write the journal to a file that can be verified anywhere, and print its checkpoint."`
