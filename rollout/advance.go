@@ -147,6 +147,8 @@ func (d *decision) raising(late bool) (Step, bool) {
 		return rest(missing...)
 	case d.seen.Guard:
 		return rest(Wait{WaitCycle, "", "a guard cycle raises nothing"})
+	case f.Failed && late:
+		return happens(d.holdEvent(HoldNotConverged, "the raise could not be written: the flag does not take it", false))
 	case f.Failed:
 		return rest(Wait{WaitFlag, p.Lane, "the flag could not be written"})
 	default:
@@ -154,38 +156,54 @@ func (d *decision) raising(late bool) (Step, bool) {
 	}
 }
 
-// 10. Baking: time, data, exposure and windows; patience over, hold data.
+// 10. Baking: time, data, exposure and windows of each lane that has a share and
+// has not baked at 100 %; patience over, hold data. There is one such lane, but
+// where a takeover or a lowering left several.
 func (d *decision) baking() (Step, bool) {
 	if d.Phase != Baking {
 		return no()
 	}
-	lane, stage := d.present()
-	tasks := &d.seen.Tasks[lane]
-	if d.seen.BakeFrom.Equal(d.Settled) && tasks.Live > 0 && tasks.Replaced*10 > tasks.Live {
-		return happens(d.event(Rebaked, fmt.Sprintf("%d of %d tasks of lane %s were replaced", tasks.Replaced, tasks.Live, d.Lanes[lane].Name)))
-	}
+	present := d.present()
 	if !d.seen.BakeFrom.Equal(d.Settled) {
-		return rest(Wait{WaitBake, d.Lanes[lane].Name, "what has baked is not measured yet"})
-	}
-	elapsed := d.now.Sub(d.Settled)
-	baked := d.baked()
-	if lacks := elapsed - baked; baked < stage.Bake && lacks > d.Plan.Patience {
-		return happens(d.holdEvent(HoldData, fmt.Sprintf("only %v of data after %v", baked, elapsed.Round(time.Second)), true))
+		return rest(Wait{WaitBake, d.Lanes[present].Name, "what has baked is not measured yet"})
 	}
 	var waits []Wait
-	if baked < stage.Bake {
-		waits = append(waits, Wait{WaitBake, d.Lanes[lane].Name, fmt.Sprintf("%v of %v baked", baked, stage.Bake)})
+	for lane := range d.Lanes {
+		if lane != present && (d.Lanes[lane].Intended == flags.None || d.Lanes[lane].Baked) {
+			continue
+		}
+		e, lacks := d.bakes(lane)
+		if e != nil {
+			return happens(e)
+		}
+		waits = append(waits, lacks...)
 	}
-	if tasks.On < stage.MinTasks {
-		waits = append(waits, Wait{WaitBake, d.Lanes[lane].Name, fmt.Sprintf("%d of at least %d tasks exposed", tasks.On, stage.MinTasks)})
-	}
-	waits = append(waits, d.windows(stage.Contains, d.Settled)...)
 	if len(waits) > 0 {
 		return rest(waits...)
 	}
 	e := d.event(Baked, d.summary())
 	e.Verdicts, e.Evidence = finite(d.seen.Verdicts), d.evidence()
 	return happens(e)
+}
+
+// bakes returns what the bake of one lane still lacks, or the event that ends it early.
+func (d *decision) bakes(lane int) (*Event, []Wait) {
+	name, stage, tasks := d.Lanes[lane].Name, d.stands(lane), &d.seen.Tasks[lane]
+	if tasks.Live > 0 && tasks.Replaced*10 > tasks.Live {
+		return d.event(Rebaked, fmt.Sprintf("%d of %d tasks of lane %s were replaced", tasks.Replaced, tasks.Live, name)), nil
+	}
+	elapsed, baked := d.now.Sub(d.Settled), d.baked()
+	if lacks := elapsed - baked; baked < stage.Bake && lacks > d.Plan.Patience {
+		return d.holdEvent(HoldData, fmt.Sprintf("only %v of data after %v", baked, elapsed.Round(time.Second)), true), nil
+	}
+	var waits []Wait
+	if baked < stage.Bake {
+		waits = append(waits, Wait{WaitBake, name, fmt.Sprintf("%v of %v baked", baked, stage.Bake)})
+	}
+	if tasks.On < stage.MinTasks {
+		waits = append(waits, Wait{WaitBake, name, fmt.Sprintf("%d of at least %d tasks exposed", tasks.On, stage.MinTasks)})
+	}
+	return nil, append(waits, d.windows(stage.Contains, d.Settled)...)
 }
 
 // baked returns how much complete, settled data there is since the present settle.
@@ -196,24 +214,25 @@ func (d *decision) baked() time.Duration {
 	return d.seen.Bake
 }
 
-// present returns the lane that bakes and the stage where it stands: the first
-// lane with a share that has not baked at 100 %, else the last with a share. Where
-// reads were lowered under their writes, it is the reads that rise again first.
-func (d *decision) present() (int, Stage) {
+// present returns the lane that bakes: the first lane with a share that has not
+// baked at 100 %, else the last with a share. Where reads were lowered under
+// their writes, it is the reads that rise again first.
+func (d *decision) present() int {
 	at := -1
 	for i := range d.Lanes {
 		if d.Lanes[i].Intended > flags.None && (at < 0 || d.Lanes[at].Baked) {
 			at = i
 		}
 	}
-	if at < 0 {
-		return 0, d.Plan.Lanes[0].Stages[0]
+	return max(at, 0)
+}
+
+// stands returns the stage where a lane stands.
+func (d *decision) stands(lane int) Stage {
+	if stage, ok := d.Plan.Lanes[lane].stage(d.Lanes[lane].Intended); ok {
+		return stage
 	}
-	stage, ok := d.Plan.Lanes[at].stage(d.Lanes[at].Intended)
-	if !ok { // adopted below the first stage
-		stage = d.Plan.Lanes[at].Stages[0]
-	}
-	return at, stage
+	return d.Plan.Lanes[lane].Stages[0] // adopted below it
 }
 
 // 11. All that a next step, or the end, waits for.

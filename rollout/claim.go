@@ -9,6 +9,7 @@ type ClaimKind string
 const (
 	ClaimDatabase ClaimKind = "database" // from start until it has ended
 	ClaimFlag     ClaimKind = "flag"     // from start on, for ever
+	ClaimSeal     ClaimKind = "seal"     // its own name, from completion until its flags say so
 )
 
 // Claim is something that one rollout has and no other may.
@@ -18,14 +19,17 @@ type Claim struct {
 }
 
 // Claims returns what the rollout holds now: its database while it may have a
-// share or get one, and its flag keys from its first start on.
+// share or get one, its own name until its completion is sealed, and its flag keys from its first start on.
 func (s *State) Claims() []Claim {
 	var claims []Claim
 	if s.Plan == nil {
 		return nil
 	}
-	if s.Watched() {
+	switch {
+	case s.Phase.Active():
 		claims = append(claims, Claim{ClaimDatabase, s.Plan.Database.Name})
+	case s.Watched():
+		claims = append(claims, Claim{ClaimSeal, s.Name})
 	}
 	if s.Attempt > 0 {
 		for _, lane := range s.Plan.Lanes {

@@ -70,7 +70,7 @@ func (d *decision) drift(i int) string {
 // ours that is newer than what is on record. Another hand leaves our old stamp behind.
 func (d *decision) fresh(i int) bool {
 	f := &d.seen.Flags[i]
-	return f.Ours(d.Name) && f.Stamp.Seq > d.Lanes[i].Seq
+	return f.Ours(d.Name) && f.Stamp.By == "" && f.Stamp.Seq > d.Lanes[i].Seq
 }
 
 // tolerated is how many tasks may not follow: none under 200, else 1 %.
@@ -86,7 +86,7 @@ func (d *decision) drifted(i int, why string) (Step, bool) {
 	lane, f := &d.Lanes[i], &d.seen.Flags[i]
 	fresh := !f.Before.IsZero() && d.now.Sub(f.Before) <= time.Minute
 	rare := d.Restored.IsZero() || d.now.Sub(d.Restored) >= time.Hour
-	unused := !d.seen.Tasks[i].Converged
+	unused := !d.seen.Tasks[i].Converged && !d.Untouched
 	if d.Plan.OnRaise == OnRaiseRestore && f.Share > lane.Confirmed && fresh && rare && unused && d.pending() < 0 {
 		e := d.event(Restored, why)
 		e.Lane, e.From, e.To, e.Page = lane.Name, lane.Confirmed, f.Share, true

@@ -16,6 +16,7 @@ const HouseName = "*"
 type House struct {
 	HoldAll   *Hold         `json:"hold_all,omitempty"`
 	Releasing string        `json:"releasing,omitempty"` // the first of the two people who must end it
+	AskedAt   time.Time     `json:"asked_at,omitzero"`   // when he asked; it is void after ApprovalLife
 	Freezes   []Freeze      `json:"freezes,omitempty"`
 	Troubles  []Disturbance `json:"troubles,omitempty"`
 }
@@ -71,6 +72,8 @@ type HouseCommand struct {
 const (
 	LongestFreeze      = 90 * 24 * time.Hour
 	LongestDisturbance = 24 * time.Hour
+
+	mostFreezes = 200
 )
 
 // ObeyHouse returns the event that a command of the house brings about, or a
@@ -125,12 +128,16 @@ func (h *House) obeyHoldAll(c *HouseCommand, e *Event) error {
 
 // obeyReleaseAll takes two people, where there are two: one to ask, another to agree.
 func (h *House) obeyReleaseAll(c *HouseCommand, e *Event) error {
+	asked := h.Releasing
+	if e.At.Sub(h.AskedAt) > ApprovalLife {
+		asked = ""
+	}
 	switch {
 	case h.HoldAll == nil:
 		return refuse("nothing is held by hold-all")
-	case h.Releasing == c.By && !c.Alone:
+	case asked == c.By && !c.Alone:
 		return refuse("%s has asked for it already; a second person must release, too", c.By)
-	case h.Releasing == "" && !c.Alone:
+	case asked == "" && !c.Alone:
 		e.Kind = ReleaseDue
 	default:
 		e.Kind = ReleasedAll
@@ -148,6 +155,8 @@ func (h *House) obeyFreeze(c *HouseCommand, e *Event) error {
 		return refuse("database: is missing")
 	case !c.Until.After(e.At) || !c.Until.After(from):
 		return refuse("until %s: must be after now and after the freeze begins", c.Until.UTC().Format(time.RFC3339))
+	case len(h.Freezes) >= mostFreezes:
+		return refuse("database %s: there are %d freezes already; thaw some first", c.Database, len(h.Freezes))
 	case c.Until.Sub(e.At) > LongestFreeze:
 		return refuse("until %s: a freeze ends within 90 days", c.Until.UTC().Format(time.RFC3339))
 	}
@@ -186,22 +195,29 @@ func (s State) house(e *Event) State {
 		h = *s.House
 	}
 	h.Freezes = slices.DeleteFunc(slices.Clone(h.Freezes), func(f Freeze) bool {
-		return !e.At.Before(f.Until) || e.Freeze != nil && f.Database == e.Freeze.Database || e.Kind == Thawed && f.Database == e.Subject
+		return !e.At.Before(f.Until) || e.Kind == Thawed && f.Database == e.Subject
 	})
+	trouble := e.Trouble
 	h.Troubles = slices.DeleteFunc(slices.Clone(h.Troubles), func(d Disturbance) bool {
-		return !e.At.Before(d.Until) || e.Trouble != nil && e.Trouble.covers(&d)
+		same := trouble != nil && trouble.covers(&d)
+		if same && e.Kind == Disturbed && d.Until.After(trouble.Until) { // said again, it ends no sooner
+			longer := *trouble
+			longer.Until = d.Until
+			trouble = &longer
+		}
+		return same || !e.At.Before(d.Until)
 	})
 	switch {
 	case e.Kind == Frozen && e.Freeze != nil:
 		h.Freezes = append(h.Freezes, *e.Freeze)
-	case e.Kind == Disturbed && e.Trouble != nil:
-		h.Troubles = append(h.Troubles, *e.Trouble)
+	case e.Kind == Disturbed && trouble != nil:
+		h.Troubles = append(h.Troubles, *trouble)
 	case e.Kind == HeldAll:
-		h.HoldAll, h.Releasing = e.Hold, ""
+		h.HoldAll, h.Releasing, h.AskedAt = e.Hold, "", time.Time{}
 	case e.Kind == ReleaseDue:
-		h.Releasing = e.By
+		h.Releasing, h.AskedAt = e.By, e.At
 	case e.Kind == ReleasedAll:
-		h.HoldAll, h.Releasing = nil, ""
+		h.HoldAll, h.Releasing, h.AskedAt = nil, "", time.Time{}
 	}
 	s.House = &h
 	return s
@@ -214,7 +230,7 @@ func (h *House) Due(s *State) (Command, bool) {
 	switch {
 	case all && !held && s.Phase.Active() && !s.Phase.Lowering() && s.Phase != RolledBack:
 		return Command{Verb: HoldForAll, By: h.HoldAll.Owner, Surface: Controller, Reason: h.HoldAll.Why}, true
-	case !all && held:
+	case h != nil && !all && held: // where nothing was ever said about all, nothing was released either
 		return Command{Verb: ReleaseAll, By: Controller, Surface: Controller, Reason: "everything was released"}, true
 	}
 	return Command{}, false

@@ -152,6 +152,9 @@ func (s *State) obeyAdvance(c *Command, e *Event) error {
 
 func (s *State) obeyApprove(c *Command, e *Event) error {
 	if s.Proposal != nil {
+		if err := s.meantAmendment(c); err != nil {
+			return err
+		}
 		return s.agreeTo(c, e)
 	}
 	a := &Approval{Plan: s.PlanHash, Evidence: s.Evidence, By: c.By, At: e.At, Expires: e.At.Add(ApprovalLife)}
@@ -230,8 +233,12 @@ func (s *State) obeyReleaseAll(_ *Command, e *Event) error {
 
 func (s *State) obeyRollback(c *Command, e *Event) error {
 	switch s.Phase {
-	case Draft, Preflight, RolledBack:
+	case Draft, RolledBack:
 		return refuse("%s is %s: no task uses the target", s.Name, s.Phase)
+	case Preflight:
+		if s.TakeOver == nil {
+			return refuse("%s is %s: no task uses the target", s.Name, s.Phase)
+		}
 	case Completed, Withdrawn:
 		return refuse("%s is %s; the way back is a rollout of its own", s.Name, s.Phase)
 	default:

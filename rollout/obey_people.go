@@ -25,6 +25,15 @@ func (s *State) meant(c *Command, next Next, ok bool) error {
 	return nil
 }
 
+// meantAmendment refuses a yes or no to a step while an amendment waits: it was
+// meant for something else.
+func (s *State) meantAmendment(c *Command) error {
+	if len(c.To) == 0 {
+		return nil
+	}
+	return refuse("%s:%d is no step that waits: an amendment by %s does; approve or reject that without naming a step", c.To[0].Lane, int(c.To[0].Share), s.Proposal.By)
+}
+
 // agreeTo approves an amendment: by somebody else than who proposed it.
 func (s *State) agreeTo(c *Command, e *Event) error {
 	if s.Proposal.By == c.By {
@@ -47,7 +56,7 @@ func (s *State) obeyReject(c *Command, e *Event) error {
 		return refuse("a rejection needs a reason: the others must know what to mend")
 	case s.Proposal != nil:
 		e.Kind = Rejected
-		return nil
+		return s.meantAmendment(c)
 	case !asked && (s.Phase != Soaking || !s.Soaked):
 		return refuse("there is nothing to reject: %s is %s; %s", s.Name, s.where(), s.reasons())
 	}
@@ -67,6 +76,8 @@ func (s *State) obeyHandOver(c *Command, e *Event) error {
 		return refuse("person: is missing; say whom %s is offered to", s.Name)
 	case c.Person == s.Owner:
 		return refuse("%s has %s already", c.Person, s.Name)
+	case c.Person == c.By:
+		return refuse("%s cannot offer it to himself; another must", c.By)
 	}
 	e.Kind, e.Subject = Offered, c.Person
 	return nil

@@ -34,6 +34,10 @@ func (e *Event) Answers(c *Command) bool {
 		return false
 	}
 	switch c.Verb {
+	case Approve:
+		return e.Kind == Amended && len(e.Loosens) > 0 || e.Kind == Approved && e.step(c.To)
+	case Advance:
+		return e.step(c.To)
 	case HoldIt, HoldForAll:
 		return e.Hold != nil && (e.Hold.Kind == HoldAll) == (c.Verb == HoldForAll)
 	case Note:
@@ -43,9 +47,7 @@ func (e *Event) Answers(c *Command) bool {
 	case Adopt:
 		return sameShares(e.Targets, c.To)
 	case Rollback:
-		return e.Kind == Late || len(c.To) == 0 && sameShares(e.Targets, nil) || len(c.To) > 0 && e.lowers(c.To)
-	case Advance, Approve:
-		return len(c.To) == 0 || len(c.To) == 1 && c.To[0].Lane == e.Lane && c.To[0].Share == e.To
+		return len(c.To) == 0 && sameShares(e.Targets, nil) || len(c.To) > 0 && e.lowers(c.To)
 	default:
 		return true
 	}
@@ -54,9 +56,14 @@ func (e *Event) Answers(c *Command) bool {
 // effects are the kinds of events that each verb brings about.
 var effects = map[Verb][]Kind{
 	Start: {Started}, Adopt: {TakenOver}, Advance: {Advanced}, Approve: {Approved, Amended}, Reject: {Rejected},
-	HoldIt: {HeldOn}, HoldForAll: {HeldOn}, Resume: {Resumed}, ReleaseAll: {Released}, Rollback: {Lowered, Late},
+	HoldIt: {HeldOn}, HoldForAll: {HeldOn}, Resume: {Resumed}, ReleaseAll: {Released}, Rollback: {Lowered},
 	Retry: {Retried}, Withdraw: {GivenUp}, Complete: {Done}, Acknowledge: {Acknowledged}, Note: {Noted},
 	HandOver: {Offered}, Accept: {HandedOver},
+}
+
+// step reports whether an event is of the step that was meant; any, if none was named.
+func (e *Event) step(to []LaneShare) bool {
+	return len(to) == 0 || len(to) == 1 && to[0].Lane == e.Lane && to[0].Share == e.To
 }
 
 // sameShares reports whether two lists ask for the same; a lane that is not

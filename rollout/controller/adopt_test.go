@@ -2,6 +2,7 @@ package controller_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -227,13 +228,73 @@ func TestASealIsWrittenWheneverTheStoreIsBack(t *testing.T) {
 		f.trouble(down)
 		h.do(rollout.Complete)
 		time.Sleep(time.Hour)
-		if s := h.state(); s.Sealed {
+		s := h.state()
+		if s.Sealed {
 			t.Error("it is sealed with the store down")
+		}
+		if claims := s.Claims(); slices.Contains(claims, rollout.Claim{Kind: rollout.ClaimDatabase, Name: "orders"}) {
+			t.Errorf("it is over, and keeps its database from others: %v", claims)
 		}
 		f.cure()
 		time.Sleep(time.Minute)
 		if s := h.state(); !s.Sealed {
 			t.Error("it is not sealed with the store back")
 		}
+	})
+}
+
+func TestAFlagThatAnotherRolloutHasStampedIsNeitherStartedNorAdopted(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t)
+		h.byHand(0)
+		now, err := h.store.Read(t.Context(), keys[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.store.Write(t.Context(), keys[0], flags.Change{Kind: flags.Raise, Share: 25, Revision: now.Revision, Rollout: "payments", Epoch: 70}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(15 * time.Minute)
+		if err := h.adoptAt(reads(25)); err != nil {
+			t.Fatal(err)
+		}
+		h.until(rollout.Draft, 20*time.Minute)
+		said := h.state().Report.Checks[0]
+		if said.Result != rollout.CheckFail || !strings.Contains(said.Why, "is rollout payments's, for ever") {
+			t.Errorf("the preflight says %+v", said)
+		}
+	})
+}
+
+func TestAPreflightOfWhatRunsIsGoodAndChangesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t)
+		h.begin()
+		h.at(0, 25, time.Hour)
+		time.Sleep(time.Minute) // until tasks have followed
+		before, flags := h.state().Version, h.revisions()
+		report, err := h.Preflight(t.Context(), "orders")
+		if err != nil || !report.Passed() {
+			t.Errorf("%+v, %v", report, err)
+		}
+		if h.state().Version != before || h.revisions() != flags {
+			t.Error("it changed something")
+		}
+	})
+}
+
+func TestARollbackEndsATakeoverWhileItsPreflightRuns(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t)
+		h.byHand(25)
+		h.mu.Lock()
+		h.mute = true // the preflight looks again until tasks report
+		h.mu.Unlock()
+		time.Sleep(5 * time.Minute)
+		if err := h.adoptAt(reads(25)); err != nil {
+			t.Fatal(err)
+		}
+		h.do(rollout.Rollback)
+		h.at(0, 0, time.Minute)
 	})
 }

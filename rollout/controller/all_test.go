@@ -1,12 +1,15 @@
 package controller_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
+	"github.com/seed-c8cbbb61/cutover/rollout/controller"
 )
 
 // house gives a command about all rollouts, as ann unless it says who.
@@ -204,6 +207,63 @@ func TestWhatCannotBeMeantForAllIsRefusedAndOnRecord(t *testing.T) {
 		events, err := h.journal.Events(t.Context(), rollout.HouseName, 0, 100)
 		if err != nil || len(events) != 9 || events[0].Kind != rollout.Refused {
 			t.Errorf("%d refusals are on record (%v)", len(events), err)
+		}
+	})
+}
+
+// between runs a hook once, right after the house was read.
+type between struct {
+	controller.Journal
+	hook atomic.Pointer[func()]
+}
+
+func (j *between) State(ctx context.Context, name string) (rollout.State, error) {
+	s, err := j.Journal.State(ctx, name)
+	if name == rollout.HouseName {
+		if hook := j.hook.Swap(nil); hook != nil {
+			(*hook)()
+		}
+	}
+	return s, err
+}
+
+func TestAHoldAllInTheMiddleOfACycleStands(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		j := &between{}
+		h := build(t, func(o *controller.Options) { j.Journal, o.Journal = o.Journal, j })
+		h.begin()
+		h.at(0, 5, time.Hour)
+		h.do(rollout.HoldIt)
+		done := make(chan struct{})
+		press := func() {
+			h.do(rollout.Resume)
+			h.house(rollout.HouseCommand{Verb: rollout.HoldForAll, By: "ben"})
+			close(done)
+		}
+		j.hook.Store(&press)
+		h.Poke()
+		<-done
+		time.Sleep(2 * time.Hour)
+		if h.share(0) != 5 {
+			t.Errorf("everything is held, and reads are at %v", h.share(0))
+		}
+		if has(h.events(), rollout.Released) {
+			t.Errorf("it was released while everything is held: %s", h.story())
+		}
+	})
+}
+
+func TestWhatIsAboutAllRolloutsIsNoRollout(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t)
+		h.house(rollout.HouseCommand{Verb: rollout.Freezing, Database: "users", Until: time.Now().Add(time.Hour)})
+		for _, verb := range rollout.Verbs() {
+			if _, err := h.Do(t.Context(), rollout.HouseName, rollout.Command{Verb: verb, By: "ann", Reason: "x"}); !errors.Is(err, rollout.ErrNotFound) {
+				t.Errorf("%s: %v", verb, err)
+			}
+		}
+		if _, err := h.Status(t.Context(), rollout.HouseName); !errors.Is(err, rollout.ErrNotFound) {
+			t.Errorf("its status: %v", err)
 		}
 	})
 }

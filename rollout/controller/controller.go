@@ -192,15 +192,15 @@ func (c *Controller) sync(ctx context.Context) error {
 		c.epoch = epoch
 		c.mu.Unlock()
 	}
+	states, err := c.Journal.Active(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the journal: %w", err)
+	}
 	all, err := c.Journal.State(ctx, rollout.HouseName)
 	if err != nil {
 		return fmt.Errorf("reading the journal: %w", err)
 	}
 	c.house.Store(all.House)
-	states, err := c.Journal.Active(ctx)
-	if err != nil {
-		return fmt.Errorf("reading the journal: %w", err)
-	}
 	active := map[string]bool{}
 	for i := range states {
 		active[states[i].Name] = true

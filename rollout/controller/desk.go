@@ -83,6 +83,8 @@ func (c *Controller) Do(ctx context.Context, name string, cmd rollout.Command) (
 	for range conflicts {
 		s, err := c.state(ctx, name)
 		switch {
+		case name == rollout.HouseName:
+			return s, rollout.ErrNotFound
 		case errors.Is(err, rollout.ErrNotFound):
 			return s, err
 		case err != nil:
@@ -226,8 +228,8 @@ func unread(phase rollout.Phase) string {
 // Status is a rollout as it was when a cycle last looked.
 func (c *Controller) Status(ctx context.Context, name string) (rollout.Status, error) {
 	state, err := c.Journal.State(ctx, name)
-	if errors.Is(err, rollout.ErrNotFound) {
-		return rollout.Status{}, err
+	if name == rollout.HouseName || errors.Is(err, rollout.ErrNotFound) {
+		return rollout.Status{}, rollout.ErrNotFound
 	}
 	last := &look{}
 	if s := c.known(name); s != nil && s.look.Load() != nil {

@@ -89,6 +89,11 @@ func (c *Controller) Preflight(ctx context.Context, name string) (*rollout.Repor
 	if err != nil {
 		return nil, err
 	}
+	if s.TakeOver == nil && s.Phase.Active() { // then its flags are where we left them
+		for i := range s.Lanes {
+			s.TakeOver = append(s.TakeOver, rollout.LaneShare{Lane: s.Lanes[i].Name, Share: s.Lanes[i].Confirmed})
+		}
+	}
 	seat := &seat{}
 	seat.adopt(s)
 	p := pass{Controller: c, seat: seat, now: c.Now().UTC(), clock: true, dry: true}

@@ -39,11 +39,11 @@ func (j *Journal) States(ctx context.Context) ([]rollout.State, error) {
 	return states, nil
 }
 
-// Active returns the rollouts that hold a database: all that a controller has
+// Active returns the rollouts that hold a database, or are to be sealed: all that a controller has
 // something to do for, however many have ended.
 func (j *Journal) Active(ctx context.Context) ([]rollout.State, error) {
-	const query = `SELECT state FROM rollouts WHERE name IN (SELECT holder FROM claims WHERE kind = ?) ORDER BY name`
-	states, err := j.states(ctx, query, string(rollout.ClaimDatabase))
+	const query = `SELECT state FROM rollouts WHERE name IN (SELECT holder FROM claims WHERE kind IN (?, ?)) ORDER BY name`
+	states, err := j.states(ctx, query, string(rollout.ClaimDatabase), string(rollout.ClaimSeal))
 	if err != nil {
 		return nil, fmt.Errorf("reading the active rollouts: %w", err)
 	}

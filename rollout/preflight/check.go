@@ -64,6 +64,8 @@ func checkFlag(p *rollout.Plan, lane int, f *rollout.Flag, said flags.Share, add
 	switch {
 	case f.Err != "":
 		add(rollout.CheckFail, name, "flag %s cannot be used: %s", key, f.Err)
+	case f.Stamp.Rollout != "" && f.Stamp.Rollout != p.Name:
+		add(rollout.CheckFail, name, "flag %s is rollout %s's, for ever; use another flag key", key, f.Stamp.Rollout)
 	case f.Share != said && said > flags.None:
 		add(rollout.CheckFail, name, "flag %s is at %v, not at %v as was said", key, f.Share, said)
 	case f.Share != said:
