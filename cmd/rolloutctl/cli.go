@@ -32,6 +32,7 @@ type cli struct {
 	} `cmd:"" group:"Look" help:"The journal's integrity."`
 
 	Start    startCmd   `cmd:"" asks:"a y, or --yes" group:"Move forward" help:"Begin: preflight, then the first stage."`
+	Adopt    adoptCmd   `cmd:"" asks:"a y, or --yes" group:"Move forward" help:"Take over flags that already have a share: changes no flag, starts held, then bakes fully."`
 	Advance  advanceCmd `cmd:"" asks:"a y, or --yes; where writes move for the first time, the name, or --confirm NAME" group:"Move forward" help:"Give the go for the next stage; skips no stage, no bake and no gate."`
 	Approve  stepCmd    `cmd:"" asks:"a y, or --yes; where writes move for the first time, the name, or --confirm NAME" group:"Move forward" help:"Approve what waits for it: the next step, the completion or an amendment."`
 	Resume   resumeCmd  `cmd:"" asks:"a y, or --yes" group:"Move forward" help:"End the holds that wait for a person; shares stay, the bake begins anew."`
