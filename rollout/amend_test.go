@@ -40,9 +40,13 @@ func readsStage(p *rollout.Plan, share flags.Share) *rollout.Stage {
 	return &p.Lanes[0].Stages[i]
 }
 
+// addStage divides a step; what is asked of people for it is asked for both parts.
 func addStage(p *rollout.Plan, share flags.Share) {
 	i := slices.IndexFunc(p.Lanes[0].Stages, func(s rollout.Stage) bool { return s.Share > share })
-	p.Lanes[0].Stages = slices.Insert(p.Lanes[0].Stages, i, rollout.Stage{Share: share, Bake: 20 * time.Minute, MinTasks: 1})
+	whole := p.Lanes[0].Stages[i]
+	p.Lanes[0].Stages = slices.Insert(p.Lanes[0].Stages, i, rollout.Stage{
+		Share: share, Bake: 20 * time.Minute, MinTasks: 1, Approvals: whole.Approvals, Manual: whole.Manual,
+	})
 }
 
 // edited is a plan of its own with some changes.
