@@ -60,6 +60,10 @@ func fieldsOf(err error) []string {
 func TestAPlanMay(t *testing.T) {
 	for name, change := range map[string]func(*rollout.Plan){
 		"be as it is": func(*rollout.Plan) {},
+		"have names as long as can be": func(p *rollout.Plan) {
+			p.Target.Host = strings.Repeat("h", 253) + "."
+			p.Lanes[0].Flag = flags.Key{Namespace: strings.Repeat("n", 100), Name: strings.Repeat("k", 100)}
+		},
 		"have no windows": func(p *rollout.Plan) {
 			p.Windows = nil
 			p.Lanes[0].Stages[0].Contains = nil
@@ -102,6 +106,8 @@ func TestAPlanMayNot(t *testing.T) {
 		change func(*rollout.Plan)
 		fields []string
 	}{
+		"have a host that is too long":     {func(p *rollout.Plan) { p.Target.Host = strings.Repeat("h", 254) }, []string{"target.host"}},
+		"have a flag key that is too long": {func(p *rollout.Plan) { p.Lanes[0].Flag.Name = strings.Repeat("k", 101) }, []string{"lanes[0].flag.key"}},
 		"compare with what is no number":   {func(p *rollout.Plan) { p.Gates[0].Limit.Above = &nan }, []string{"gates[0].limit.above"}},
 		"compare with infinity":            {func(p *rollout.Plan) { p.Gates[0].Limit.Below = &infinite }, []string{"gates[0].limit.below", "gates[0].limit.below"}},
 		"have a band of one value":         {func(p *rollout.Plan) { p.Gates[0].Limit.Below = p.Gates[0].Limit.Above }, []string{"gates[0].limit.below"}},
