@@ -87,7 +87,12 @@ type cli struct {
 	} `cmd:"" group:"Setup" help:"Servers, and who you are there."`
 	Completion completionCmd `cmd:"" group:"Setup" help:"Print a script that completes commands, names and stages in a shell."`
 	Candidates completeCmd   `cmd:"" name:"__complete" hidden:""`
-	Version    versionCmd    `cmd:"" group:"Setup" help:"The versions of this program and of the server."`
+	Token      struct {
+		List   tokenListCmd   `cmd:"" help:"All tokens, without their secrets."`
+		Make   tokenMakeCmd   `cmd:"" help:"Make a token; it is told once, alone on stdout."`
+		Revoke tokenRevokeCmd `cmd:"" asks:"a y, or --yes" help:"Take a token away."`
+	} `cmd:"" group:"Setup" help:"Tokens of people, programs and tasks."`
+	Version versionCmd `cmd:"" group:"Setup" help:"The versions of this program and of the server."`
 }
 
 // groups are the groups of commands, in their order.
