@@ -12,7 +12,16 @@ import (
 // heldAll says whether everything is held.
 type heldAll struct {
 	Hold      *rollout.Hold `json:"hold_all"`
-	Releasing string        `json:"releasing"` // the first of the two people who must end it
+	Releasing string        `json:"releasing"`         // the first of the two people who must end it
+	AskedAt   time.Time     `json:"asked_at,omitzero"` // when he asked for it
+}
+
+func heldBy(h rollout.House) answer {
+	held := heldAll{h.HoldAll, h.Releasing, h.AskedAt}
+	if time.Since(h.AskedAt) > rollout.ApprovalLife { // void: the next one is the first again
+		held.Releasing, held.AskedAt = "", time.Time{}
+	}
+	return answer{body: held}
 }
 
 // freezeList is a part of all freezes.
@@ -33,7 +42,7 @@ func (s *server) held(ctx context.Context, c *call) (answer, error) {
 		return answer{}, err
 	}
 	h, err := s.house(ctx)
-	return answer{body: heldAll{h.HoldAll, h.Releasing}}, err
+	return heldBy(h), err
 }
 
 func (s *server) house(ctx context.Context) (rollout.House, error) {
@@ -51,7 +60,7 @@ func (s *server) holdAll(ctx context.Context, c *call) (answer, error) {
 		return answer{}, err
 	}
 	h, err := s.doHouse(ctx, c, rollout.HouseCommand{Verb: rollout.HoldForAll, Reason: w.Reason, Request: w.Request})
-	return answer{body: heldAll{h.HoldAll, h.Releasing}}, err
+	return heldBy(h), err
 }
 
 // releaseAll asks for the end of hold-all, or agrees to it.
@@ -63,7 +72,7 @@ func (s *server) releaseAll(ctx context.Context, c *call) (answer, error) {
 	h, err := s.doHouse(ctx, c, rollout.HouseCommand{
 		Verb: rollout.ReleaseAll, Reason: reason, Alone: s.alone(c.who, action(rollout.ReleaseAll), everywhere),
 	})
-	return answer{body: heldAll{h.HoldAll, h.Releasing}}, err
+	return heldBy(h), err
 }
 
 // doHouse signs a command about all rollouts and has it obeyed.
@@ -133,13 +142,14 @@ func (s *server) thaw(ctx context.Context, c *call) (answer, error) {
 	return frozen(c.who, h, page{limit: largestPart}), err
 }
 
-// frozen answers with the freezes that somebody may read, by database.
+// frozen answers with the freezes that somebody may read, by database and when
+// they were put on.
 func frozen(who Caller, h rollout.House, p page) answer {
 	now := time.Now()
 	list := slices.DeleteFunc(slices.Clone(h.Freezes), func(f rollout.Freeze) bool {
 		return !now.Before(f.Until) || !concerns(who, f.Database)
 	})
-	part, next := cut(list, p, func(f *rollout.Freeze) string { return f.Database })
+	part, next := cut(list, p, func(f *rollout.Freeze) string { return f.Database + " " + f.At.Format(time.RFC3339Nano) })
 	return answer{body: freezeList{part, next}}
 }
 

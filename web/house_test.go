@@ -2,8 +2,10 @@ package web
 
 import (
 	"errors"
+	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -90,6 +92,22 @@ func TestAReleaseKnowsWhetherThereIsAnybodyElse(t *testing.T) {
 	}
 }
 
+func TestAnAskForReleaseIsVoidAfterADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		h.ask(Approver, "POST", "/api/v1/hold-all", `{"reason":"storm"}`)
+		first := of[heldAll](t, h.ask(Operator, "DELETE", "/api/v1/hold-all", "").Body.Bytes())
+		if first.Hold == nil || first.Releasing != "the-operator" || first.AskedAt.IsZero() {
+			t.Errorf("asked: %+v", first)
+		}
+		time.Sleep(rollout.ApprovalLife + time.Second)
+		later := of[heldAll](t, h.ask(Viewer, "GET", "/api/v1/hold-all", "").Body.Bytes())
+		if later.Hold == nil || later.Releasing != "" || !later.AskedAt.IsZero() {
+			t.Errorf("a day later: %+v", later)
+		}
+	})
+}
+
 func TestFreezesAndDisturbancesAreShownToThoseWhomTheyConcern(t *testing.T) {
 	h := newHouse(t)
 	for _, database := range []string{"users", "orders", "*"} {
@@ -116,10 +134,13 @@ func TestFreezesAndDisturbancesAreShownToThoseWhomTheyConcern(t *testing.T) {
 	f, d, _ := names(token, "")
 	equal(t, "freezes of users", f, "*", "users")
 	equal(t, "disturbances of users", d, "*", "users")
+	if w := h.ask(Admin, "POST", "/api/v1/freezes", `{"database":"orders","for":"2h"}`); w.Code != 200 { // they add up
+		t.Fatal(w.Body)
+	}
 	f, _, next := names(h.tokens[Viewer], "?limit=2")
 	equal(t, "the first freezes", f, "*", "orders")
-	f, _, _ = names(h.tokens[Viewer], "?after="+next)
-	equal(t, "the last freezes", f, "users")
+	f, _, _ = names(h.tokens[Viewer], "?after="+url.QueryEscape(next))
+	equal(t, "the last freezes", f, "orders", "users")
 	for _, body := range []string{`{"database":"orders","for":"1h"}`, `{"database":"*","for":"1h"}`} {
 		p := problemOf(t, h.with(token, "POST", "/api/v1/freezes", body, "Content-Type", "application/json"))
 		if p.Code != Forbidden || !strings.Contains(p.Detail, "x is operator on users") {

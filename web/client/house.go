@@ -13,6 +13,7 @@ import (
 type HeldAll struct {
 	Hold      *rollout.Hold `json:"hold_all"`  // nil if it is not
 	Releasing string        `json:"releasing"` // the first of the two people who must end it
+	AskedAt   time.Time     `json:"asked_at"`  // when he asked for it; void a day later
 }
 
 // HeldAll returns whether everything is held.
@@ -61,7 +62,7 @@ func (c *Client) Freeze(ctx context.Context, cmd rollout.HouseCommand) ([]rollou
 	return c.freezes(ctx, q, &saying{Reason: cmd.Reason, Database: cmd.Database, From: cmd.From, Until: cmd.Until})
 }
 
-// Thaw ends a database's freeze. Of the command, Database, Reason and Request
+// Thaw ends all freezes of a database. Of the command, Database, Reason and Request
 // are sent.
 func (c *Client) Thaw(ctx context.Context, cmd rollout.HouseCommand) ([]rollout.Freeze, error) {
 	query := url.Values{}
