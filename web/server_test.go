@@ -11,102 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
 )
-
-// desk answers as it is told and keeps what it was asked.
-type desk struct {
-	err  error
-	do   func(context.Context) error
-	cmds []rollout.Command
-	plan *rollout.Plan
-
-	status *rollout.Status // nil: one that has only a plan
-}
-
-func (d *desk) Plan(_ context.Context, p *rollout.Plan, c rollout.Command) (rollout.State, error) {
-	d.plan, d.cmds = p, append(d.cmds, c)
-	return waitingOn(p.Name), d.err
-}
-
-func (d *desk) Amend(_ context.Context, p *rollout.Plan, c rollout.Command) (rollout.State, error) {
-	d.plan, d.cmds = p, append(d.cmds, c)
-	return waitingOn(p.Name), d.err
-}
-
-func (d *desk) Do(ctx context.Context, name string, c rollout.Command) (rollout.State, error) {
-	d.cmds = append(d.cmds, c)
-	if d.do != nil {
-		return waitingOn(name), d.do(ctx)
-	}
-	return waitingOn(name), d.err
-}
-
-func (d *desk) Status(_ context.Context, name string) (rollout.Status, error) {
-	switch {
-	case name == "nobody":
-		return rollout.Status{}, rollout.ErrNotFound
-	case name == rollout.HouseName:
-		return rollout.Status{State: rollout.State{Name: name}}, d.err
-	case d.status != nil:
-		return *d.status, d.err
-	}
-	return statusOf(name), d.err
-}
-
-// journal has events of one rollout.
-type journal struct {
-	mu     sync.Mutex
-	states []rollout.State // none: users-db and orders-db
-	events []rollout.Event
-	finds  int // how often it was asked for events of all
-	err    error
-}
-
-func (j *journal) States(context.Context) ([]rollout.State, error) {
-	if len(j.events) == 0 || len(j.states) > 0 {
-		return j.states, j.err
-	}
-	return []rollout.State{waitingOn("users-db"), waitingOn("orders-db")}, j.err
-}
-
-func (j *journal) Events(_ context.Context, name string, after uint64, limit int) ([]rollout.Event, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	var found []rollout.Event
-	for _, e := range j.events {
-		if e.Rollout == name && e.Seq > after && len(found) < limit {
-			found = append(found, e)
-		}
-	}
-	return found, j.err
-}
-
-// fleet keeps reports.
-type fleet struct {
-	reports []rollout.TaskReport
-	err     error
-}
-
-func (f *fleet) Report(_ context.Context, r rollout.TaskReport) error {
-	f.reports = append(f.reports, r)
-	return f.err
-}
-
-// plans reads a plan's name only: the parser has tests of its own.
-func plans(_ string, text []byte) (*rollout.Plan, error) {
-	name, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "rollout: ")
-	if !ok {
-		return nil, rollout.Invalid{
-			{Field: "rollout", Allowed: "is missing", Line: 1},
-			{Field: "lanes", Allowed: "there must be one at least"},
-		}
-	}
-	return planOf(name), nil
-}
 
 // house is a server with everything around it.
 type house struct {
