@@ -102,6 +102,28 @@ func (s *Server) DSN(database string) string {
 	return config.FormatDSN()
 }
 
+// Limit leaves the user of a database that [Server.DSN] made these rights on it
+// and no others: such as SELECT, INSERT; none at all for an empty text.
+func (s *Server) Limit(database, rights string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), readyWithin)
+	defer cancel()
+	root, err := s.root()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer root.Close()
+	statements := []string{"REVOKE ALL PRIVILEGES, GRANT OPTION FROM ?@'127.0.0.1'"}
+	if rights != "" {
+		statements = append(statements, "GRANT "+rights+" ON `"+strings.ReplaceAll(database, "`", "``")+"`.* TO ?@'127.0.0.1'")
+	}
+	for _, statement := range statements {
+		if _, err := root.ExecContext(ctx, statement, database); err != nil {
+			s.t.Fatalf("limiting the user of %q to %q: %v", database, rights, err)
+		}
+	}
+}
+
 // Stop ends the server in good order; its data stay.
 func (s *Server) Stop() {
 	s.t.Helper()
