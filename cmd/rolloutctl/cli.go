@@ -92,6 +92,7 @@ type cli struct {
 		Make   tokenMakeCmd   `cmd:"" help:"Make a token; it is told once, alone on stdout."`
 		Revoke tokenRevokeCmd `cmd:"" asks:"a y, or --yes" help:"Take a token away."`
 	} `cmd:"" group:"Setup" help:"Tokens of people, programs and tasks."`
+	Doctor  doctorCmd  `cmd:"" group:"Setup" help:"Look, before the bad day, at all that must work on it; changes nothing."`
 	Version versionCmd `cmd:"" group:"Setup" help:"The versions of this program and of the server."`
 }
 
