@@ -52,10 +52,10 @@ const (
 )
 
 var (
-	namePattern   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+	namePattern   = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
 	keyPattern    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
 	hostPattern   = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?\.?$`)
-	regionPattern = regexp.MustCompile(`^[a-z0-9-]{1,63}$`)
+	regionPattern = regexp.MustCompile(`^[a-z0-9-]+$`)
 	accountNumber = regexp.MustCompile(`^[0-9]{12}$`)
 	statPattern   = regexp.MustCompile(`^(Average|Maximum|Minimum|Sum|SampleCount|IQM|(p|tm|wm|tc|ts)[0-9]{1,3}(\.[0-9]+)?|(TM|WM|TC|TS|PR)\([0-9.%:]+\))$`)
 )
@@ -63,9 +63,14 @@ var (
 // How long they may be. Counted in the patterns it would cost each start of a
 // program 5 ms to compile them.
 const (
+	longestName = 63
 	longestKey  = 100
 	longestHost = 253 // without the dot at its end
 )
+
+func isName(name string) bool { return len(name) <= longestName && namePattern.MatchString(name) }
+
+func isRegion(name string) bool { return len(name) <= longestName && regionPattern.MatchString(name) }
 
 func isKey(name string) bool { return len(name) <= longestKey && keyPattern.MatchString(name) }
 
@@ -94,7 +99,7 @@ func (v *inspection) want(ok bool, field string, value any, allowed string) {
 }
 
 func (v *inspection) name(field, name string) {
-	v.want(namePattern.MatchString(name), field, name,
+	v.want(isName(name), field, name,
 		"must be a name of lower-case letters, digits and inner hyphens, at most 63 characters")
 }
 
@@ -174,7 +179,7 @@ func (v *inspection) head() {
 
 func (v *inspection) place(field, account, region string) {
 	v.want(account == "" || accountNumber.MatchString(account), field+".account", account, "must be an account number of 12 digits")
-	v.want(region == "" || regionPattern.MatchString(region), field+".region", region, "must be a region such as ap-northeast-1")
+	v.want(region == "" || isRegion(region), field+".region", region, "must be a region such as ap-northeast-1")
 }
 
 func (v *inspection) endpoint(field string, e Endpoint) {

@@ -61,6 +61,7 @@ func TestAPlanMay(t *testing.T) {
 	for name, change := range map[string]func(*rollout.Plan){
 		"be as it is": func(*rollout.Plan) {},
 		"have names as long as can be": func(p *rollout.Plan) {
+			p.Name, p.Database.Region = strings.Repeat("n", 63), strings.Repeat("r", 63)
 			p.Target.Host = strings.Repeat("h", 253) + "."
 			p.Lanes[0].Flag = flags.Key{Namespace: strings.Repeat("n", 100), Name: strings.Repeat("k", 100)}
 		},
@@ -106,6 +107,8 @@ func TestAPlanMayNot(t *testing.T) {
 		change func(*rollout.Plan)
 		fields []string
 	}{
+		"have a name that is too long":     {func(p *rollout.Plan) { p.Name = strings.Repeat("n", 64) }, []string{"rollout"}},
+		"have a region that is too long":   {func(p *rollout.Plan) { p.Database.Region = strings.Repeat("r", 64) }, []string{"database.region"}},
 		"have a host that is too long":     {func(p *rollout.Plan) { p.Target.Host = strings.Repeat("h", 254) }, []string{"target.host"}},
 		"have a flag key that is too long": {func(p *rollout.Plan) { p.Lanes[0].Flag.Name = strings.Repeat("k", 101) }, []string{"lanes[0].flag.key"}},
 		"compare with what is no number":   {func(p *rollout.Plan) { p.Gates[0].Limit.Above = &nan }, []string{"gates[0].limit.above"}},
