@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"runtime/debug"
 	"strings"
@@ -113,23 +112,10 @@ func description() string {
 	return b.String()
 }
 
-// newParser reads command lines into a cli.
-func newParser(c *cli, to streams) *kong.Kong {
-	parser, err := kong.New(c,
-		kong.Name("rolloutctl"), kong.Description(description()),
-		kong.Writers(to.out, to.err), kong.Exit(os.Exit),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
-	)
-	if err != nil {
-		panic("the grammar of the command line is wrong: " + err.Error()) // every test would show it
-	}
-	return parser
-}
-
 // run does what the arguments say and returns the exit code.
 func run(ctx context.Context, args []string, to streams) int {
 	var c cli
-	parsed, err := newParser(&c, to).Parse(args)
+	parsed, err := parse(&c, args, to)
 	if err != nil {
 		s, _ := newSession(c.Options, args, to) // of which only the output is used
 		return fail(ctx, s, misuse(err))

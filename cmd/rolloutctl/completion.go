@@ -48,7 +48,7 @@ type completeCmd struct {
 func (*completeCmd) offline() {}
 
 // Run says it.
-func (c *completeCmd) Run(ctx context.Context, s *session, k *kong.Context) error {
+func (c *completeCmd) Run(ctx context.Context, s *session) error {
 	words := c.Words
 	if len(words) > 0 && words[0] == "--" {
 		words = words[1:]
@@ -58,7 +58,7 @@ func (c *completeCmd) Run(ctx context.Context, s *session, k *kong.Context) erro
 	}
 	last := len(words) - 1
 	var found []candidate
-	for _, offer := range offers(ctx, s, k.Model.Node, words[:last], words[last]) {
+	for _, offer := range offers(ctx, s, newParser(&cli{}, s.streams).Model.Node, words[:last], words[last]) {
 		if strings.HasPrefix(offer.text, words[last]) {
 			found = append(found, offer)
 		}

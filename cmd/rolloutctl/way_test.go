@@ -65,8 +65,11 @@ func TestAgesGoByTheServersClock(t *testing.T) {
 		w.Header().Set("Date", noon.Format(http.TimeFormat))
 	}))
 	defer server.Close()
-	asked := http.Client{Transport: c.listen(http.DefaultTransport)}
-	resp, err := asked.Get(server.URL)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.listen(http.DefaultTransport).RoundTrip(r)
 	if err != nil {
 		t.Fatal(err)
 	}
