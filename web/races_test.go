@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -26,8 +27,8 @@ import (
 	"github.com/seed-c8cbbb61/cutover/web/client"
 )
 
-// races is how often people press at once.
-const races = 1000
+// races is how often people press at once: 1000 takes two minutes with -race.
+var races = flag.Int("races", 250, "how often people press at once")
 
 // atOnce is how many press in one race. There are more people than that, since
 // nobody may ask too often.
@@ -137,7 +138,7 @@ func (a *arena) brought(t *testing.T, name, where string) {
 func TestARollbackWinsEveryRace(t *testing.T) {
 	a := newArena(t)
 	verbs := []rollout.Verb{rollout.Rollback, rollout.Advance, rollout.Approve, rollout.Resume}
-	for n := range races {
+	for n := range *races {
 		name := fmt.Sprintf("race-%04d", n)
 		where := stands[n%len(stands)]
 		a.brought(t, name, where)
