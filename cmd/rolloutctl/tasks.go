@@ -45,9 +45,10 @@ func (c *tasksCmd) Run(ctx context.Context, s *session) error {
 
 // allTasks reads all pages.
 func (s *session) allTasks(ctx context.Context, name string, f client.TaskFilter) ([]rollout.TaskStatus, map[string]map[rollout.TaskUse]int, error) {
+	const most = 1000
 	var all []rollout.TaskStatus
 	for after := ""; ; {
-		page, err := s.api.Tasks(ctx, name, f, after, 0)
+		page, err := s.api.Tasks(ctx, name, f, after, most)
 		if err != nil {
 			return nil, nil, err
 		}
