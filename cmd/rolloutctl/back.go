@@ -52,7 +52,7 @@ func (p *page) glass() []string {
 	if p.State.Phase != rollout.Stuck || p.State.Plan == nil {
 		return nil
 	}
-	lines := []string{"BREAK GLASS   set these flags to 0% in the flag store itself, writes first:"}
+	lines := []string{"BREAK GLASS   rolloutctl break-glass " + p.State.Name + ", or by hand in the flag store: these to 0%, writes first"}
 	for i := range slices.Backward(p.State.Plan.Lanes) {
 		lane := &p.State.Plan.Lanes[i]
 		lines = append(lines, fmt.Sprintf("  %s (%s)", lane.Flag, lane.Name))

@@ -205,17 +205,17 @@ func (h *house) watched(ctx context.Context) error {
 	return nil
 }
 
-// lowered returns once a command of somebody has set the shares to fall.
-func (h *house) lowered(ctx context.Context) error {
+// comesTo returns once the rollout is as a command of somebody makes it.
+func (h *house) comesTo(ctx context.Context, so func(*rollout.State) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
 		status, err := h.controller.Status(ctx, "orders-db")
-		if err != nil || status.State.Phase.Lowering() {
-			return err
+		if err == nil && so(&status.State) {
+			return nil
 		}
 		select {
-		case <-h.looks: // the command looks until it is proven
+		case <-h.looks: // whoever gave the command looks, too
 		case <-ctx.Done():
 			return ctx.Err()
 		}

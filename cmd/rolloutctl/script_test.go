@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/seed-c8cbbb61/cutover/flags"
+	"github.com/seed-c8cbbb61/cutover/rollout"
 )
 
 func TestMain(m *testing.M) {
@@ -84,8 +85,17 @@ func worldCommands(ctx context.Context) map[string]func(*testscript.TestScript, 
 		"cling": func(ts *testscript.TestScript, _ bool, args []string) { at(ts).clinging = number(ts, args[0]) },
 		// lag 3: so many tasks stay on the source.
 		"lag": func(ts *testscript.TestScript, _ bool, args []string) { at(ts).lagging = number(ts, args[0]) },
+		// started, given: somebody has begun an attempt, or given the go.
+		"started": func(ts *testscript.TestScript, _ bool, _ []string) {
+			ts.Check(at(ts).comesTo(ctx, func(s *rollout.State) bool { return s.Phase == rollout.Preflight || s.Phase == rollout.Ready }))
+		},
+		"given": func(ts *testscript.TestScript, _ bool, _ []string) {
+			ts.Check(at(ts).comesTo(ctx, func(s *rollout.State) bool { return s.Go }))
+		},
 		// lowered: a rollback has been obeyed.
-		"lowered": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(at(ts).lowered(ctx)) },
+		"lowered": func(ts *testscript.TestScript, _ bool, _ []string) {
+			ts.Check(at(ts).comesTo(ctx, func(s *rollout.State) bool { return s.Phase.Lowering() }))
+		},
 		// mode 0600 FILE: who may read a file.
 		"mode": func(ts *testscript.TestScript, _ bool, args []string) {
 			info, err := os.Stat(ts.MkAbs(args[1]))
