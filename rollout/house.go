@@ -73,7 +73,8 @@ const (
 	LongestFreeze      = 90 * 24 * time.Hour
 	LongestDisturbance = 24 * time.Hour
 
-	mostFreezes = 200
+	mostFreezes  = 200 // in all
+	mostTroubles = 50  // of one database
 )
 
 // ObeyHouse returns the event that a command of the house brings about, or a
@@ -100,12 +101,12 @@ func ObeyHouse(s *State, c *HouseCommand, now time.Time) (Event, error) {
 			return e, refuse("database %s is not frozen", c.Database)
 		}
 	case Disturb:
-		return e, obeyDisturb(c, &e)
+		return e, h.obeyDisturb(c, &e)
 	case Quiet:
 		e.Kind = Quieted
 		e.Trouble = &Disturbance{Database: c.Database, What: c.What, By: c.By, At: now}
 		if !slices.ContainsFunc(h.Troubles, func(d Disturbance) bool { return e.Trouble.covers(&d) && now.Before(d.Until) }) {
-			return e, refuse("%s is not on record as disturbing database %s", cmp.Or(c.What, "nothing"), c.Database)
+			return e, refuse("database %s is quiet already; nothing on record disturbs it%s", c.Database, orNothing(" by ", c.What))
 		}
 	case MakeToken:
 		e.Kind = TokenMade
@@ -115,6 +116,14 @@ func ObeyHouse(s *State, c *HouseCommand, now time.Time) (Event, error) {
 		return e, refuse("there is no command %q for all rollouts", c.Verb)
 	}
 	return e, nil
+}
+
+// orNothing puts a lead before a text; nothing before none.
+func orNothing(lead, text string) string {
+	if text == "" {
+		return ""
+	}
+	return lead + text
 }
 
 func (h *House) obeyHoldAll(c *HouseCommand, e *Event) error {
@@ -165,8 +174,16 @@ func (h *House) obeyFreeze(c *HouseCommand, e *Event) error {
 	return nil
 }
 
-func obeyDisturb(c *HouseCommand, e *Event) error {
+func (h *House) obeyDisturb(c *HouseCommand, e *Event) error {
+	others := 0
+	for _, d := range h.Troubles {
+		if d.Database == c.Database && d.What != c.What && e.At.Before(d.Until) {
+			others++
+		}
+	}
 	switch {
+	case others >= mostTroubles:
+		return refuse("database %s: %d things disturb it already; say of some that they are over", c.Database, others)
 	case c.Database == "":
 		return refuse("database: is missing")
 	case c.What == "":

@@ -1,6 +1,7 @@
 package rollout_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -167,5 +168,29 @@ func TestNoFreezeOrDisturbanceIsCutShortByALaterOne(t *testing.T) {
 	obey(rollout.HouseCommand{Verb: rollout.Thaw, By: "ann"})
 	if got := kinds(now); len(got) > 0 {
 		t.Errorf("thawed, it waits for %v", got)
+	}
+}
+
+func TestADatabaseIsNotDisturbedWithoutEnd(t *testing.T) {
+	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	s := rollout.State{Name: rollout.HouseName}
+	disturb := func(what string) error {
+		c := rollout.HouseCommand{Verb: rollout.Disturb, By: "ci", Database: "orders", What: what, Until: now.Add(time.Hour)}
+		e, err := rollout.ObeyHouse(&s, &c, now)
+		if err == nil {
+			s = rollout.Apply(s, &e)
+		}
+		return err
+	}
+	for n := range 50 {
+		if err := disturb(fmt.Sprint("deploy ", n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := disturb("deploy 50"); err == nil || !strings.Contains(err.Error(), "50 things disturb it already") {
+		t.Errorf("one more: %v", err)
+	}
+	if err := disturb("deploy 7"); err != nil {
+		t.Errorf("one of them again: %v", err)
 	}
 }

@@ -159,19 +159,14 @@ func (o *order) check() error {
 
 // since reads since when a flag that is taken over has had a share.
 func (o *order) since(now time.Time) (time.Time, error) {
-	if o.Since == "" {
-		return time.Time{}, nil
+	if o.Since != "" && o.Verb != rollout.Adopt {
+		return time.Time{}, bad("since", o.Since, "is for adopt only")
 	}
-	at, err := time.Parse(time.RFC3339, o.Since)
-	switch {
-	case o.Verb != rollout.Adopt:
-		return at, bad("since", o.Since, "is for adopt only")
-	case err != nil:
-		return at, bad("since", o.Since, "must be a time such as 2026-12-01T00:00:00Z")
-	case at.After(now):
-		return at, bad("since", o.Since, "must not lie in the future")
+	at, err := moment("since", o.Since)
+	if err == nil && at.After(now) {
+		err = bad("since", o.Since, "must not lie in the future")
 	}
-	return at.UTC(), nil
+	return at, err
 }
 
 // forbidden refuses what nobody may say of himself.

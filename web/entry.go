@@ -54,13 +54,14 @@ func (e *Entry) May() string {
 	return who.roles()
 }
 
-// subject is what the journal says of a token.
+// subject says in the journal which token it is: by its digest also, so that a
+// request that comes again with another token is not taken for the same.
 func (e *Entry) subject() string {
 	text := e.Name + ": " + e.May()
 	if !e.Expires.IsZero() {
 		text += ", until " + e.Expires.Format(time.RFC3339)
 	}
-	return text
+	return text + ", digest " + e.SHA256[:min(len(e.SHA256), 8)]
 }
 
 // caller is who an entry stands for.
@@ -112,12 +113,11 @@ func parseEntry(text []byte) (Entry, error) {
 		e.Grants = []Grant{{Role: *raw.Role}}
 	}
 	if raw.Expires != nil {
-		const last = 9999 // the last year that can be written
-		at, err := time.Parse(time.RFC3339, *raw.Expires)
-		if err != nil || at.UTC().Year() > last {
+		at, err := moment("expires", *raw.Expires)
+		if err != nil || at.IsZero() {
 			return e, rollout.Problem{Field: "expires", Value: *raw.Expires, Allowed: "must be a time such as 2026-12-01T00:00:00Z; leave it out for a token that stays"}
 		}
-		e.Expires = at.UTC()
+		e.Expires = at
 	}
 	return e, e.check()
 }

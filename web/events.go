@@ -140,11 +140,11 @@ func (s *server) mayHear(ctx context.Context, who Caller, e *rollout.Event) (boo
 		}
 		ok, _ = may(who, toRead, database)
 	case e.Freeze != nil:
-		ok, _ = may(who, toRead, e.Freeze.Database)
+		ok = concerns(who, e.Freeze.Database)
 	case e.Trouble != nil:
-		ok, _ = may(who, toRead, e.Trouble.Database)
+		ok = concerns(who, e.Trouble.Database)
 	case e.Kind == rollout.Thawed:
-		ok, _ = may(who, toRead, e.Subject)
+		ok = concerns(who, e.Subject)
 	case slices.Contains([]rollout.Kind{rollout.HeldAll, rollout.ReleaseDue, rollout.ReleasedAll}, e.Kind):
 		ok, _ = may(who, toRead, anywhere) // it is about their rollouts, too
 	}

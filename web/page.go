@@ -19,10 +19,17 @@ type page struct {
 	limit int
 }
 
+// afterLimit is how long a key may be that was answered as next: it is made of
+// several names.
+const afterLimit = 4 * nameLimit
+
 // pageOf reads which part is asked for.
 func pageOf(query url.Values) (page, error) {
-	after, err := word(query, "after")
-	if err != nil {
+	after := query.Get("after")
+	if query.Has("after") && after == "" {
+		return page{}, bad("after", "", "is empty; leave it out")
+	}
+	if err := sayable("after", after, afterLimit); err != nil {
 		return page{}, err
 	}
 	limit, err := number(query, "limit", usualPart, 1, largestPart)

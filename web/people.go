@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -174,8 +175,12 @@ func (s *server) takeToken(ctx context.Context, c *call) (answer, error) {
 			return entries, s.takenBefore(ctx, c)
 		}
 		rest, err := WithoutToken(entries, c.name(), time.Now())
-		if err == nil {
-			_, unrecorded = s.doHouse(ctx, c, rollout.HouseCommand{Verb: rollout.TakeToken, Subject: entries[at].subject(), Reason: reason})
+		if err != nil {
+			return rest, err
+		}
+		_, err = s.doHouse(ctx, c, rollout.HouseCommand{Verb: rollout.TakeToken, Subject: entries[at].subject(), Reason: reason})
+		if errors.Is(err, rollout.ErrAway) {
+			unrecorded, err = err, nil
 		}
 		return rest, err
 	})
@@ -201,7 +206,10 @@ func (s *server) takenBefore(ctx context.Context, c *call) error {
 	events, err := s.Journal.Find(ctx, rollout.Query{
 		Rollout: rollout.HouseName, By: c.who.Name, Kinds: []rollout.Kind{rollout.TokenTaken}, Limit: lately, Newest: true,
 	})
-	if err == nil && slices.ContainsFunc(events, func(e rollout.Event) bool { return e.Request == signed.Request }) {
+	same := func(e rollout.Event) bool {
+		return e.Request == signed.Request && strings.HasPrefix(e.Subject, c.name()+": ")
+	}
+	if err == nil && slices.ContainsFunc(events, same) {
 		return nil
 	}
 	return &fault{status: http.StatusNotFound, code: NotFound, detail: "there is no token " + c.name()}

@@ -1,6 +1,8 @@
 package web
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
@@ -78,10 +80,10 @@ func TestATokenIsMadeOverTheAPIShownOnceAndGoodAtOnce(t *testing.T) {
 	if !strings.Contains(list, `"name":"ann"`) || strings.Contains(list, made.Token) || strings.Contains(list, "sha256") {
 		t.Errorf("listed as %s", list)
 	}
-	cmd := h.rules.cmds[0]
+	cmd, sum := h.rules.cmds[0], sha256.Sum256([]byte(made.Token))
 	want := rollout.HouseCommand{
 		Verb: rollout.MakeToken, By: "the-admin", Surface: "api", Request: cmd.Request, Reason: "on call",
-		Subject: "ann: operator on orders, until " + made.Expires.Format(time.RFC3339),
+		Subject: "ann: operator on orders, until " + made.Expires.Format(time.RFC3339) + ", digest " + hex.EncodeToString(sum[:4]),
 	}
 	if diff := cmp.Diff(want, cmd); diff != "" {
 		t.Error(diff)
@@ -111,6 +113,20 @@ func TestWithoutTheJournalNoTokenIsMadeAndOneCanBeTakenAway(t *testing.T) {
 	}
 }
 
+// A request id that has done something else takes no token away: that would not
+// be on record.
+func TestATokenIsNotTakenAwayByARequestThatIsRefused(t *testing.T) {
+	h := newHouse(t)
+	h.rules.err = rollout.Reused{Event: rollout.Event{Kind: rollout.Frozen, Request: "k-1"}}
+	p := problemOf(t, h.ask(Admin, "DELETE", "/api/v1/tokens/the-viewer", "", "Idempotency-Key", "k-1"))
+	if p.Status != 409 {
+		t.Errorf("it is answered %d", p.Status)
+	}
+	if w := h.ask(Viewer, "GET", "/api/v1/rollouts", ""); w.Code != 200 {
+		t.Errorf("and the token is gone: %d", w.Code)
+	}
+}
+
 func TestATokenIsTakenAwayAtOnceAndOnce(t *testing.T) {
 	h := newHouse(t)
 	for n := range 3 {
@@ -119,14 +135,17 @@ func TestATokenIsTakenAwayAtOnceAndOnce(t *testing.T) {
 			t.Fatalf("time %d: %d %s", n, w.Code, w.Body)
 		}
 		if n == 0 {
-			h.journal.add(rollout.Event{Rollout: rollout.HouseName, Kind: rollout.TokenTaken, By: "the-admin", Request: "k-1"})
+			h.journal.add(rollout.Event{Rollout: rollout.HouseName, Kind: rollout.TokenTaken, By: "the-admin", Request: "k-1", Subject: h.rules.cmds[0].Subject})
 		}
 	}
-	if len(h.rules.cmds) != 1 || h.rules.cmds[0].Verb != rollout.TakeToken || h.rules.cmds[0].Subject != "the-operator: operator" || h.rules.cmds[0].Reason != "left" {
+	if len(h.rules.cmds) != 1 || h.rules.cmds[0].Verb != rollout.TakeToken || !strings.HasPrefix(h.rules.cmds[0].Subject, "the-operator: operator, digest ") || h.rules.cmds[0].Reason != "left" {
 		t.Errorf("recorded %+v", h.rules.cmds)
 	}
 	if w := h.ask(Operator, "GET", "/api/v1/rollouts", ""); w.Code != 401 {
 		t.Errorf("then it is answered %d", w.Code)
+	}
+	if other := problemOf(t, h.ask(Admin, "DELETE", "/api/v1/tokens/nobody", "", "Idempotency-Key", "k-1")); other.Status != 404 {
+		t.Errorf("the same request for another token: %d", other.Status)
 	}
 	p := problemOf(t, h.ask(Admin, "DELETE", "/api/v1/tokens/the-operator", ""))
 	if p.Status != 404 || p.Detail != "there is no token the-operator" {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
@@ -90,8 +89,8 @@ func moment(field, text string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return time.Time{}, bad(field, text, fmt.Sprintf("must be a moment such as %s", "2026-11-30T02:00:00Z"))
+	if year := at.UTC().Year(); err != nil || year < 1 || year > 9999 { // another year cannot be written again
+		return time.Time{}, bad(field, text, "must be a moment such as 2026-11-30T02:00:00Z")
 	}
 	return at.UTC(), nil
 }
