@@ -194,7 +194,7 @@ func TestWhatCannotBeMeantForAllIsRefusedAndOnRecord(t *testing.T) {
 			"a freeze for ever":               {rollout.HouseCommand{Verb: rollout.Freezing, Database: "a", Until: soon.AddDate(1, 0, 0)}, "within 90 days"},
 			"a disturbance of nothing":        {rollout.HouseCommand{Verb: rollout.Disturb, Database: "a", Until: soon}, "what: is missing"},
 			"a disturbance for a week":        {rollout.HouseCommand{Verb: rollout.Disturb, Database: "a", What: "x", Until: soon.AddDate(0, 0, 7)}, "within 24 h"},
-			"quiet where nothing disturbs":    {rollout.HouseCommand{Verb: rollout.Quiet, Database: "a"}, "not on record"},
+			"quiet where nothing disturbs":    {rollout.HouseCommand{Verb: rollout.Quiet, Database: "a"}, "is quiet already"},
 			"a thaw of what is not frozen":    {rollout.HouseCommand{Verb: rollout.Thaw, Database: "a"}, "is not frozen"},
 			"a release where nothing is held": {rollout.HouseCommand{Verb: rollout.ReleaseAll}, "nothing is held"},
 		} {
