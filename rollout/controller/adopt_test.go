@@ -225,9 +225,10 @@ func TestASealIsWrittenWheneverTheStoreIsBack(t *testing.T) {
 		h.until(rollout.Soaking, 8*time.Hour)
 		time.Sleep(3 * time.Hour)
 		h.do(rollout.Approve)
-		f.trouble(down)
+		refuses := down
+		f.write.Store(&refuses)
 		h.do(rollout.Complete)
-		time.Sleep(time.Hour)
+		time.Sleep(10 * time.Minute)
 		s := h.state()
 		if s.Sealed {
 			t.Error("it is sealed with the store down")
