@@ -156,7 +156,7 @@ func (c *rollbackCmd) Run(ctx context.Context, s *session) error {
 		}
 		return ended(exitNotMoved)
 	}
-	return s.finish(ctx, state, waiting{&wait}, lowered(), "rollback: the targets are set")
+	return s.finish(ctx, state, waiting{&wait}, lowered(state.Version), "rollback: the targets are set")
 }
 
 type noteCmd struct {

@@ -12,46 +12,61 @@ import (
 
 type holdAllCmd struct{}
 
-// Run holds everything.
+// Run holds everything. Where it is not asked about, nothing stands before it.
 func (holdAllCmd) Run(ctx context.Context, s *session) error {
-	held, err := s.api.HeldAll(ctx)
-	if err != nil {
-		return err
-	}
-	if held.Hold != nil && s.RequestID == "" { // a request that is repeated is answered by the server
-		return s.heldBy(held.Hold)
-	}
-	says, err := s.everything(ctx)
-	if err != nil {
-		return err
-	}
-	says = slices.Concat([]string{"this holds every rollout, and blocks each step forward:"}, says, []string{"Nothing is rolled back; gates are still watched, and can still roll back."})
 	order := rollout.HouseCommand{Verb: rollout.HoldForAll, Reason: s.Reason}
-	if s.DryRun {
-		return s.foresee(ctx, order, says)
-	}
-	if err := s.confirm(ctx, question{level: askYes, text: "Hold all?", says: says}); err != nil {
-		return err
+	if s.DryRun || !s.Yes {
+		says, err := s.holding(ctx)
+		if err != nil {
+			return err
+		}
+		if s.DryRun {
+			return s.foresee(ctx, order, says)
+		}
+		if err := s.confirm(ctx, question{level: askYes, text: "Hold all?", says: says}); err != nil {
+			return err
+		}
 	}
 	order.Request = s.request()
-	if held, err = s.api.HoldAll(ctx, order); err != nil {
-		return s.faster(ctx, err)
+	held, err := s.api.HoldAll(ctx, order)
+	if err != nil {
+		return s.heldAlready(ctx, err)
 	}
 	return s.toldHouse(ctx, held, "hold-all: everything is held")
+}
+
+// holding says what a hold-all would hold. Where that cannot be looked at, it is
+// said, and no reason not to hold it.
+func (s *session) holding(ctx context.Context) ([]string, error) {
+	held, err := s.api.HeldAll(ctx)
+	if err == nil && held.Hold != nil && s.RequestID == "" { // a request that is repeated is answered by the server
+		return nil, s.heldBy(held.Hold)
+	}
+	var says []string
+	if err == nil {
+		says, err = s.everything(ctx)
+	}
+	switch {
+	case err != nil && (s.DryRun || tellsAll(err) || ctx.Err() != nil):
+		return nil, err
+	case err != nil:
+		says = []string{"  " + s.screen.near + " what goes on now cannot be looked at: " + err.Error()}
+	}
+	return slices.Concat([]string{"this holds every rollout, and blocks each step forward:"}, says, []string{"Nothing is rolled back; gates are still watched, and can still roll back."}), nil
 }
 
 // heldBy says that everything is held already, and by whom.
 func (s *session) heldBy(h *rollout.Hold) error {
 	return failure{
-		code:  exitConflict,
+		code:  exitRefused,
 		text:  fmt.Sprintf("everything is held already, by %s since %s: %s", h.Owner, moment(h.At, s.now(), s.zone), h.Why),
 		lines: []string{"next: rolloutctl release-all   # two people must run it"},
 	}
 }
 
-// faster tells a hold-all that somebody gave meanwhile from what is refused
+// heldAlready tells a hold-all that somebody gave before from what is refused
 // otherwise.
-func (s *session) faster(ctx context.Context, err error) error {
+func (s *session) heldAlready(ctx context.Context, err error) error {
 	if p, ok := errors.AsType[*client.Problem](err); !ok || p.Code != "refused" {
 		return err
 	}

@@ -117,13 +117,11 @@ type server struct {
 // environment, and that over the profile in use. A profile's token goes to the
 // profile's own server only.
 func (s *session) server() (server, error) {
-	saved, err := readProfiles()
-	if err != nil {
-		return server{}, err
-	}
+	name, hasURL := cmp.Or(s.Profile, os.Getenv("ROLLOUT_PROFILE")), cmp.Or(s.URL, os.Getenv("ROLLOUT_URL")) != ""
 	var in profile
-	if name := cmp.Or(s.Profile, os.Getenv("ROLLOUT_PROFILE"), saved.Use); name != "" {
-		if in, err = saved.named(name); err != nil {
+	var err error
+	if name != "" || !hasURL || !s.hasToken() { // or else a rollback would need a file that it has no use for
+		if in, err = chosen(name, hasURL); err != nil {
 			return server{}, err
 		}
 	}
@@ -137,6 +135,27 @@ func (s *session) server() (server, error) {
 	}
 	to.token, to.from, err = s.token(in.Token)
 	return to, err
+}
+
+// chosen returns the profile that is named, else the one in use, if there is any.
+// That one may be gone where the URL is known without it.
+func chosen(name string, hasURL bool) (profile, error) {
+	if _, err := profilesFile(); err != nil && name == "" {
+		return profile{}, nil //nolint:nilerr // where there is no home, there is no profile in use
+	}
+	saved, err := readProfiles()
+	if err != nil {
+		return profile{}, err
+	}
+	if _, there := saved.Profiles[saved.Use]; name == "" && (saved.Use == "" || !there && hasURL) {
+		return profile{}, nil
+	}
+	return saved.named(cmp.Or(name, saved.Use))
+}
+
+// hasToken reports whether a token is named, by a flag or a variable.
+func (o *Options) hasToken() bool {
+	return cmp.Or(o.TokenFile, os.Getenv("ROLLOUT_TOKEN"), os.Getenv("ROLLOUT_TOKEN_FILE")) != ""
 }
 
 // token returns the token and where it is from, or none: then the server says

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 
 	"github.com/seed-c8cbbb61/cutover/flags"
@@ -78,11 +79,11 @@ func (s *session) consider(ctx context.Context, c *rollout.Command) error {
 		return nil // nothing stands before it
 	}
 	status, err := s.api.Status(ctx, s.name)
-	if _, away := errors.AsType[*client.Unreachable](err); err != nil && (!away || ctx.Err() != nil) {
+	if err != nil && (c.Verb != rollout.Rollback || tellsAll(err) || ctx.Err() != nil) {
 		return err
 	}
-	if err != nil { // the command itself will say that nobody answers
-		status.State.Name = s.name
+	if err != nil { // a rollback may come through all the same
+		status = rollout.Status{State: rollout.State{Name: s.name}}
 		return s.confirm(ctx, s.questionOf(c, &status))
 	}
 	meant(c, &status.State)
@@ -98,6 +99,13 @@ func (s *session) consider(ctx context.Context, c *rollout.Command) error {
 		c.Expect = status.State.Version
 	}
 	return nil
+}
+
+// tellsAll reports whether the error of a look is that of any command after it:
+// nobody is signed in, may not do it, or there is no such rollout.
+func tellsAll(err error) bool {
+	problem, ok := errors.AsType[*client.Problem](err)
+	return ok && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, problem.Status)
 }
 
 // meant fills in the step that a go or an approval is for, so that no other is

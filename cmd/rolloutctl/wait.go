@@ -72,11 +72,15 @@ func proven() goal {
 	}
 }
 
-// lowered is the goal of a rollback: it is proven by what tasks use.
-func lowered() goal {
+// lowered is the goal of a rollback that was obeyed at a version: it is proven by
+// what tasks use.
+func lowered(version uint64) goal {
+	proven := []rollout.Phase{rollout.RolledBack, rollout.Held, rollout.Ready, rollout.Advancing} // the latter two where somebody has resumed meanwhile
 	return goal{
-		text:    "the rollback is proven by the tasks",
-		reached: func(st *rollout.Status) bool { return !st.State.Phase.Lowering() },
+		text: "the rollback is proven by the tasks",
+		reached: func(st *rollout.Status) bool {
+			return st.State.Version >= version && slices.Contains(proven, st.State.Phase)
+		},
 		fails: func(st *rollout.Status) error {
 			if st.State.Phase == rollout.Stuck {
 				return failure{code: exitError, text: st.State.Name + " is stuck: the rollback is not proven; it goes on lowering, and needs a person"}
