@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -80,7 +81,7 @@ func (s *session) consider(ctx context.Context, c *rollout.Command) error {
 	}
 	status, err := s.api.Status(ctx, s.name)
 	if err != nil && (c.Verb != rollout.Rollback || tellsAll(err) || ctx.Err() != nil) {
-		return err
+		return cmp.Or(s.lacking(ctx, c, err), err)
 	}
 	if err != nil { // a rollback may come through all the same
 		status = rollout.Status{State: rollout.State{Name: s.name}}
@@ -99,6 +100,16 @@ func (s *session) consider(ctx context.Context, c *rollout.Command) error {
 		c.Expect = status.State.Version
 	}
 	return nil
+}
+
+// lacking says which flag is missing where nobody can be asked: that is so
+// whether or not the server is there.
+func (s *session) lacking(ctx context.Context, c *rollout.Command, away error) error {
+	if _, is := errors.AsType[*client.Unreachable](away); !is || s.canAsk() || ctx.Err() != nil {
+		return nil
+	}
+	state := rollout.State{Name: s.name}
+	return s.confirm(ctx, question{level: levelOf(c, &state), name: s.name})
 }
 
 // tellsAll reports whether the error of a look is that of any command after it:
