@@ -24,18 +24,7 @@ func (c *Client) Rollouts(ctx context.Context) ([]rollout.State, error) {
 
 // Find returns every rollout that a filter asks for, by name.
 func (c *Client) Find(ctx context.Context, f Filter) ([]rollout.State, error) {
-	var all []rollout.State
-	for after := ""; ; {
-		page, next, err := c.FindPage(ctx, f, after, 0)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-		if next == "" {
-			return all, nil
-		}
-		after = next
-	}
+	return pages(func(after string) ([]rollout.State, string, error) { return c.FindPage(ctx, f, after, 0) })
 }
 
 // FindPage returns up to limit of the rollouts that a filter asks for and whose
@@ -60,7 +49,7 @@ func (c *Client) FindPage(ctx context.Context, f Filter, after string, limit int
 func (c *Client) Status(ctx context.Context, name string) (rollout.Status, error) {
 	var status rollout.Status
 	err := c.ask(ctx, request{method: http.MethodGet, path: []string{"rollouts", name}}, &status)
-	return status, err
+	return status, c.has(err, status.State.Name != "", "rollout")
 }
 
 // Do gives a command. All of it is sent but By and Surface: who gives it, the
@@ -83,7 +72,7 @@ func (c *Client) Do(ctx context.Context, name string, cmd rollout.Command) (roll
 	}
 	var state rollout.State
 	err := c.tell(ctx, request{method: http.MethodPost, path: []string{"rollouts", name, "commands"}, key: cmd.Request}, body, &state)
-	return state, err
+	return state, c.has(err, state.Name != "", "rollout")
 }
 
 // Plan stores a plan file as a new version. Of the command, Reason, Expect and
@@ -99,9 +88,9 @@ func (c *Client) Plan(ctx context.Context, yaml []byte, cmd rollout.Command) (ro
 	var state rollout.State
 	err := c.ask(ctx, request{
 		method: http.MethodPost, path: []string{"plans"}, query: query,
-		kind: "application/yaml", body: yaml, key: cmd.Request,
+		kind: yamlKind, body: yaml, key: cmd.Request,
 	}, &state)
-	return state, err
+	return state, c.has(err, state.Name != "", "rollout")
 }
 
 // Report sends what a task says of itself.

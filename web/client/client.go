@@ -108,6 +108,14 @@ func (c *Client) ask(ctx context.Context, q request, into any) error {
 	return nil
 }
 
+// has refuses an answer that lacks what it is about, as some other program would give.
+func (c *Client) has(err error, there bool, what string) error {
+	if err == nil && !there {
+		return fmt.Errorf("reading the answer of %s: is that a Cutover server? It names no %s", c.base, what)
+	}
+	return err
+}
+
 func (c *Client) build(ctx context.Context, q request) (*http.Request, error) {
 	var target strings.Builder
 	target.WriteString(c.base + "/api/v1")

@@ -52,7 +52,16 @@ type saying struct {
 
 // Freezes returns the databases on which nothing may rise, now or soon.
 func (c *Client) Freezes(ctx context.Context) ([]rollout.Freeze, error) {
-	return c.freezes(ctx, request{method: http.MethodGet, path: []string{"freezes"}}, nil)
+	return pages(func(after string) ([]rollout.Freeze, string, error) {
+		query := url.Values{}
+		set(query, "after", after)
+		var body struct {
+			Freezes []rollout.Freeze `json:"freezes"`
+			Next    string           `json:"next"`
+		}
+		err := c.ask(ctx, request{method: http.MethodGet, path: []string{"freezes"}, query: query}, &body)
+		return body.Freezes, body.Next, err
+	})
 }
 
 // Freeze freezes a database; [rollout.AllDatabases] means every one. Of the
@@ -85,11 +94,16 @@ func (c *Client) freezes(ctx context.Context, q request, say *saying) ([]rollout
 
 // Disturbances returns what is said to disturb databases now.
 func (c *Client) Disturbances(ctx context.Context) ([]rollout.Disturbance, error) {
-	var body struct {
-		Disturbances []rollout.Disturbance `json:"disturbances"`
-	}
-	err := c.ask(ctx, request{method: http.MethodGet, path: []string{"quiet"}}, &body)
-	return body.Disturbances, err
+	return pages(func(after string) ([]rollout.Disturbance, string, error) {
+		query := url.Values{}
+		set(query, "after", after)
+		var body struct {
+			Disturbances []rollout.Disturbance `json:"disturbances"`
+			Next         string                `json:"next"`
+		}
+		err := c.ask(ctx, request{method: http.MethodGet, path: []string{"quiet"}, query: query}, &body)
+		return body.Disturbances, body.Next, err
+	})
 }
 
 // Disturb says that a database is not quiet: a deploy, a schema change. Of the

@@ -72,20 +72,11 @@ type Awaited struct {
 
 // Approvals returns all that waits for approval and may be read.
 func (c *Client) Approvals(ctx context.Context) ([]Awaited, error) {
-	var all []Awaited
-	for after := ""; ; {
+	return pages(func(after string) ([]Awaited, string, error) {
 		query := url.Values{}
 		set(query, "after", after)
-		page, next, err := c.approvals(ctx, []string{"approvals"}, query)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, page...)
-		if next == "" {
-			return all, nil
-		}
-		after = next
-	}
+		return c.approvals(ctx, []string{"approvals"}, query)
+	})
 }
 
 // ApprovalsOf returns what waits for approval of one rollout.

@@ -27,7 +27,7 @@ func (c *Client) CheckPlan(ctx context.Context, yaml []byte) (PlanCheck, error) 
 		method: http.MethodPost, path: []string{"plans"}, query: url.Values{"dry_run": {"true"}},
 		kind: yamlKind, body: yaml,
 	}, &found)
-	return found, err
+	return found, c.has(err, found.Plan != nil, "plan")
 }
 
 // Amendment is what a plan would change of the present one.
@@ -56,7 +56,7 @@ func (c *Client) CheckAmendment(ctx context.Context, name string, yaml []byte, c
 func (c *Client) Amend(ctx context.Context, name string, yaml []byte, cmd rollout.Command) (rollout.State, error) {
 	var state rollout.State
 	err := c.ask(ctx, amendment(name, yaml, cmd), &state)
-	return state, err
+	return state, c.has(err, state.Name != "", "rollout")
 }
 
 const yamlKind = "application/yaml"
@@ -76,30 +76,23 @@ func amendment(name string, yaml []byte, cmd rollout.Command) request {
 // PlanVersions returns the versions of a rollout's plan, oldest first, each
 // without the plan.
 func (c *Client) PlanVersions(ctx context.Context, name string) ([]rollout.PlanVersion, error) {
-	var all []rollout.PlanVersion
-	for after := 0; ; {
+	return pages(func(after int) ([]rollout.PlanVersion, int, error) {
 		query := url.Values{}
 		setNumber(query, "after", after)
 		var body struct {
 			Plans []rollout.PlanVersion `json:"plans"`
 			Next  int                   `json:"next"`
 		}
-		if err := c.ask(ctx, request{method: http.MethodGet, path: []string{"rollouts", name, "plans"}, query: query}, &body); err != nil {
-			return nil, err
-		}
-		all = append(all, body.Plans...)
-		if body.Next == 0 {
-			return all, nil
-		}
-		after = body.Next
-	}
+		err := c.ask(ctx, request{method: http.MethodGet, path: []string{"rollouts", name, "plans"}, query: query}, &body)
+		return body.Plans, body.Next, err
+	})
 }
 
 // PlanVersion returns one version of a rollout's plan.
 func (c *Client) PlanVersion(ctx context.Context, name string, version int) (rollout.PlanVersion, error) {
 	var found rollout.PlanVersion
 	err := c.ask(ctx, request{method: http.MethodGet, path: []string{"rollouts", name, "plans", strconv.Itoa(version)}}, &found)
-	return found, err
+	return found, c.has(err, found.Plan != nil, "plan")
 }
 
 // PlanFile returns one version of a rollout's plan as a plan file.

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -36,11 +37,16 @@ func (c *Client) Whoami(ctx context.Context) (Whoami, error) {
 
 // Tokens returns all tokens there are, without their secrets.
 func (c *Client) Tokens(ctx context.Context) ([]Token, error) {
-	var body struct {
-		Tokens []Token `json:"tokens"`
-	}
-	err := c.ask(ctx, request{method: http.MethodGet, path: []string{"tokens"}}, &body)
-	return body.Tokens, err
+	return pages(func(after string) ([]Token, string, error) {
+		query := url.Values{}
+		set(query, "after", after)
+		var body struct {
+			Tokens []Token `json:"tokens"`
+			Next   string  `json:"next"`
+		}
+		err := c.ask(ctx, request{method: http.MethodGet, path: []string{"tokens"}, query: query}, &body)
+		return body.Tokens, body.Next, err
+	})
 }
 
 // MakeToken makes a token that is good for a while, 0 for ever, and returns its
