@@ -44,7 +44,7 @@ func (s *session) meter(how func() string) (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		show := s.progress("")
+		show := s.progress()
 		defer show.end()
 		for wait := patience; ; wait = every {
 			select {

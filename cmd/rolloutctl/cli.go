@@ -125,8 +125,12 @@ func run(ctx context.Context, args []string, to streams) int {
 		err = s.connect()
 	}
 	if err == nil {
+		s.verb = rollout.Verb(parsed.Selected().Name)
 		parsed.BindTo(ctx, (*context.Context)(nil))
 		err = parsed.Run(s, parsed)
+	}
+	if err == nil {
+		err = s.broken
 	}
 	if err != nil {
 		return fail(ctx, s, err)

@@ -63,8 +63,13 @@ func (c *advanceCmd) Run(ctx context.Context, s *session) error {
 	if err != nil || s.DryRun {
 		return err
 	}
-	next, _ := state.Next() // there is one, or it would have been refused
-	step := rollout.LaneShare{Lane: state.Lanes[next.Lane].Name, Share: next.Stage.Share}
+	step, ok := nextStep(&state)
+	for _, to := range slices.Concat(s.meant, c.To.step()) { // one, where it was sent
+		step, ok = to, true
+	}
+	if !ok { // the answer to a request that was obeyed before, and is the last step
+		return s.after(ctx, state, "advance: the go is given")
+	}
 	if c.Wait != nil && *c.Wait > 0 {
 		return s.finish(ctx, state, c.waiting, atStage(step), "advance: the go is given")
 	}
@@ -108,10 +113,10 @@ func (c *stepCmd) Run(ctx context.Context, s *session, k *kong.Context) error {
 
 // tally says how many approvals a step has.
 func tally(state *rollout.State, verb rollout.Verb) string {
-	next, ok := state.Next()
-	if verb != rollout.Approve || !ok || len(state.Approvals) == 0 {
+	if _, ok := nextStep(state); verb != rollout.Approve || !ok || len(state.Approvals) == 0 {
 		return ""
 	}
+	next, _ := state.Next()
 	return fmt.Sprintf(", %d of %d for %s %v", len(state.Approvals), next.Stage.Approvals, state.Lanes[next.Lane].Name, next.Stage.Share)
 }
 

@@ -106,6 +106,12 @@ func exitCode(err error) int {
 	return exitError
 }
 
+// noAnswer reports whether an error says that nobody could answer now: it may be
+// otherwise a moment later.
+func noAnswer(err error) bool {
+	return err != nil && exitCode(err) == exitNoAnswer
+}
+
 // problemCode goes by the code of a problem, which never changes its meaning,
 // and by its status only for what is not the API's own.
 func problemCode(p *client.Problem) int {

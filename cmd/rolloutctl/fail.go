@@ -37,7 +37,7 @@ func errorLines(err error) []string {
 		if len(problem.Problems) > 0 {
 			lines = problems("the server finds ", problem.Problems)
 		}
-		if problem.Status >= http.StatusInternalServerError {
+		if problem.Status >= http.StatusInternalServerError && problem.RequestID != "" {
 			lines = append(lines, "  request "+problem.RequestID)
 		}
 		return lines
@@ -124,9 +124,10 @@ func (s *session) remedy(err error) []string {
 	if usage, ok := errors.AsType[usageError](err); ok && usage.next != "" {
 		return []string{"next: " + usage.next}
 	}
-	if silence, ok := errors.AsType[*client.Unreachable](err); ok {
-		lines := s.unknown(silence.Sent)
-		if slices.Contains(s.args, string(rollout.Rollback)) {
+	if noAnswer(err) {
+		silence, silent := errors.AsType[*client.Unreachable](err)
+		lines := s.unknown(!silent || silence.Sent)
+		if s.verb == rollout.Rollback {
 			lines = append(lines, "if the server stays away: rolloutctl break-glass sets the flags with the flag store alone")
 		}
 		return lines
@@ -138,8 +139,6 @@ func (s *session) remedy(err error) []string {
 	switch problem.Code {
 	case "unauthenticated":
 		return []string{"next: rolloutctl login --url " + s.URL + ", or put the token into ROLLOUT_TOKEN, or its file into ROLLOUT_TOKEN_FILE"}
-	case "timeout":
-		return s.unknown(true)
 	case "not_found":
 		return []string{"next: rolloutctl list"}
 	default:
@@ -162,17 +161,24 @@ func (s *session) unknown(sent bool) []string {
 	return lines
 }
 
-// repeat is the command line, with the id of its request.
+// repeat is the command line, with the step that was sent and the id of its request.
 func (s *session) repeat() string {
+	args := slices.Clone(s.args)
+	end := len(args)
+	if at := slices.Index(args, "--"); at >= 0 { // what follows is no flag
+		end = at
+	}
+	if !s.repeats {
+		args = slices.Insert(args, end, "--request-id", s.RequestID)
+	}
+	for _, to := range s.meant {
+		args = slices.Insert(args, end, "--to", fmt.Sprintf("%s:%d", to.Lane, int(to.Share)))
+	}
 	words := []string{"rolloutctl"}
-	for _, arg := range s.args {
+	for _, arg := range args {
 		words = append(words, quoted(arg))
 	}
-	line := strings.Join(words, " ")
-	if !strings.Contains(line, "--request-id") {
-		line += " --request-id " + s.RequestID
-	}
-	return line
+	return strings.Join(words, " ")
 }
 
 // quoted writes a word so that a shell reads it as one.
@@ -195,11 +201,12 @@ func (s *session) failJSON(err error, code int) {
 		Message   string            `json:"message"`
 		Problems  []rollout.Problem `json:"problems,omitempty"`
 		Changed   *client.Changed   `json:"changed,omitempty"`
-		RequestID string            `json:"request_id,omitempty"`
+		RequestID string            `json:"request_id,omitempty"`        // ours: to repeat it with
+		ServerID  string            `json:"server_request_id,omitempty"` // what the server's log has it under
 	}
 	o := object{Exit: code, Message: err.Error(), RequestID: s.RequestID}
 	if problem, ok := errors.AsType[*client.Problem](err); ok {
-		o.Code, o.Status, o.Problems, o.Changed, o.RequestID = problem.Code, problem.Status, problem.Problems, problem.Changed, problem.RequestID
+		o.Code, o.Status, o.Problems, o.Changed, o.ServerID = problem.Code, problem.Status, problem.Problems, problem.Changed, problem.RequestID
 	}
 	if invalid, ok := errors.AsType[rollout.Invalid](err); ok {
 		o.Code, o.Problems = "invalid_plan", invalid

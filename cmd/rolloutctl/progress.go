@@ -20,10 +20,10 @@ type progress struct {
 	began   time.Time
 }
 
-func (s *session) progress(string) *progress {
+func (s *session) progress() *progress {
 	p := &progress{session: s, began: time.Now()}
 	if !s.errors.terminal {
-		p.lines = &lines{session: s, to: s.err}
+		p.lines = &lines{session: s, print: func(text ...string) { s.errors.print(s.err, text) }}
 	}
 	return p
 }
@@ -39,12 +39,12 @@ func (p *progress) status(ctx context.Context, status *rollout.Status) {
 	p.draw(soFar(status))
 }
 
-func (p *progress) silent(why error) {
+func (p *progress) silent(why error, since time.Duration) {
 	if p.session.Quiet || p.session.json() {
 		return
 	}
 	if p.lines != nil {
-		p.lines.silent(why, 0)
+		p.lines.silent(why, since)
 		return
 	}
 	p.draw(p.session.errors.near + " asking again: " + why.Error())

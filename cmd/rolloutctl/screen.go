@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -82,11 +81,18 @@ func coloured(flag string, terminal bool) bool {
 	}
 }
 
-// print writes lines.
+// print writes lines; where they cannot be written, nobody is left to tell.
 func (s *screen) print(w io.Writer, lines []string) {
+	_, _ = io.WriteString(w, s.text(lines))
+}
+
+// text are lines as they are shown.
+func (s *screen) text(lines []string) string {
+	var b strings.Builder
 	for _, line := range lines {
-		fmt.Fprintln(w, s.paint(s.clean(line)))
+		b.WriteString(s.paint(s.clean(line)) + "\n")
 	}
+	return b.String()
 }
 
 // clean takes out what would act on the terminal: some of the text comes from

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -54,14 +55,18 @@ type session struct {
 	errors screen        // of stderr, which may go elsewhere
 	lines  *bufio.Reader // of what a person answers; nil until asked
 
-	name     string // of the rollout that it is about
-	changing bool   // what is sent from now on changes something
+	verb     rollout.Verb        // the name of the command, which is a verb's or not
+	name     string              // of the rollout that it is about
+	changing bool                // what is sent from now on changes something
+	repeats  bool                // the id of the request was given: it may have been sent before
+	meant    []rollout.LaneShare // the step that was filled in for the person
+	broken   error               // the first one of writing to stdout
 }
 
 // newSession prepares a run. On error, the session serves to say so.
 func newSession(o Options, args []string, to streams) (*session, error) {
 	s := &session{
-		Options: o, streams: to, args: args, clock: &clock{}, zone: time.UTC,
+		Options: o, streams: to, args: args, clock: &clock{}, zone: time.UTC, repeats: o.RequestID != "",
 		screen: newScreen(to.out, &o), errors: newScreen(to.err, &o),
 	}
 	var err error
@@ -87,9 +92,16 @@ func (s *session) connect() error {
 	return nil
 }
 
+// goodURL refuses what cannot be asked. A password is not for a URL, which is
+// shown and stored: not even the refusal shows it.
 func goodURL(text string) error {
 	base, err := url.Parse(text)
-	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
+	switch {
+	case err == nil && base.User != nil:
+		return usageError{text: fmt.Sprintf("--url %q: must be without a user and a password; who you are, a token says", base.Redacted())}
+	case (err != nil || base.Host == "") && strings.Contains(text, "@"):
+		return usageError{text: "--url: must be a URL such as " + defaultURL + ", without a user and a password"}
+	case err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
 		return usageError{text: fmt.Sprintf("--url %q: must be a URL such as %s", text, defaultURL)}
 	}
 	return nil
@@ -130,7 +142,18 @@ func (s *session) encode(value any) error {
 }
 
 // print prints what was asked for, on stdout.
-func (s *session) print(lines ...string) { s.screen.print(s.out, lines) }
+func (s *session) print(lines ...string) {
+	_, err := io.WriteString(s.out, s.screen.text(lines))
+	s.wrote(err)
+}
+
+// wrote keeps the first error of writing to stdout: a file that is cut short must
+// not look whole.
+func (s *session) wrote(err error) {
+	if err != nil && s.broken == nil {
+		s.broken = fmt.Errorf("writing to stdout: %w", err)
+	}
+}
 
 // done says on stdout what a command has changed, unless nobody wants to know.
 func (s *session) done(lines ...string) {

@@ -209,3 +209,130 @@ func TestAProfileIsNotNeededWhereURLAndTokenAreGiven(t *testing.T) {
 		})
 	}
 }
+
+func TestAChangeThatHasNoAnswerIsToldHowToRepeatIt(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		code   string
+	}{{503, "away"}, {502, "foreign"}, {504, "timeout"}, {429, "too_many_requests"}} {
+		var tr troubled
+		tr.start(t, always(http.StatusOK, at(rollout.Baking, 25)), refusing(tt.status, tt.code))
+		got := does(t, "", "rollback", "orders-db", "--reason", "not --request-id", "--request-id", "mine")
+		for _, want := range []string{
+			"it may or may not have been done; the same request id never acts twice",
+			"next: rolloutctl rollback orders-db --reason 'not --request-id' --request-id mine\n", "break-glass sets the flags",
+		} {
+			if got.code != exitNoAnswer || !strings.Contains(got.err, want) {
+				t.Errorf("%d: ended with %d, and did not say %q:\n%s", tt.status, got.code, want, got.err)
+			}
+		}
+		got = does(t, "", "note", "--reason", "the rollback --request-id", "--", "orders-db")
+		if strings.Contains(got.err, "break-glass") || !strings.Contains(got.err, " --request-id cli-") || !strings.Contains(got.err, " -- orders-db\n") {
+			t.Errorf("a note: said %s", got.err)
+		}
+		got = does(t, "", "rollback", "orders-db", "--request-id", "mine", "-o", "json")
+		if !strings.Contains(got.err, `"request_id":"mine","server_request_id":"SERVERS"`) {
+			t.Errorf("as JSON: %s", got.err)
+		}
+	}
+}
+
+func TestTheLineThatRepeatsAStepMeansThatStep(t *testing.T) {
+	status := at(rollout.Waiting, 25)
+	var tr troubled
+	tr.start(t, always(http.StatusOK, status), refusing(http.StatusServiceUnavailable, "away"))
+	got := does(t, "", "advance", "orders-db", "--yes")
+	if want := "next: rolloutctl advance orders-db --yes --to reads:50 --request-id cli-"; !strings.Contains(got.err, want) {
+		t.Errorf("does not say %q:\n%s", want, got.err)
+	}
+	c := rollout.Command{Verb: rollout.Advance}
+	s := &session{repeats: true}
+	if s.mean(&c, &status.State); len(c.To) > 0 {
+		t.Errorf("a request that may have been sent before takes the step of today: %v", c.To)
+	}
+}
+
+func TestAStepThatIsRepeatedAsksForItsOwnConfirmation(t *testing.T) {
+	s := at(rollout.Waiting, 100).State
+	s.Lanes[0].Baked = true // the next step is the first of the writes
+	for lane, want := range map[string]level{"reads": askYes, "writes": askName, "": askName} {
+		c := rollout.Command{Verb: rollout.Advance}
+		if lane != "" {
+			c.To = []rollout.LaneShare{{Lane: lane, Share: 1}}
+		}
+		if got := levelOf(&c, &s); got != want {
+			t.Errorf("%q asks at level %d, want %d", lane, got, want)
+		}
+	}
+}
+
+func TestWhoWaitsGoesOnWhereTheServerIsAwayForAWhile(t *testing.T) {
+	for _, tt := range []struct {
+		status int
+		code   string
+	}{{503, "away"}, {502, "foreign"}, {504, "timeout"}, {429, "too_many_requests"}} {
+		troubledThen := func(n int) (int, any) {
+			if n == 1 {
+				return problemOf(tt.status, tt.code)
+			}
+			return http.StatusOK, at(rollout.RolledBack, 0)
+		}
+		for want, args := range map[int][]string{
+			exitDone:       {"wait", "orders-db", "--for", "state=rolled_back"},
+			exitRolledBack: {"status", "orders-db", "-w", "--every", "10ms"},
+		} {
+			var tr troubled
+			tr.start(t, troubledThen, nil)
+			if got := does(t, "", args...); got.code != want || !strings.Contains(got.out+got.err, "no answer, asking again: it is "+tt.code) {
+				t.Errorf("%d: %v ended with %d, and said %s%s", tt.status, args, got.code, got.out, got.err)
+			}
+		}
+	}
+	var tr troubled
+	tr.start(t, refusing(http.StatusForbidden, "forbidden"), nil)
+	if got := does(t, "", "wait", "orders-db", "--for", "state=held"); got.code != exitNotAllowed {
+		t.Errorf("who may not look waits all the same: %d", got.code)
+	}
+}
+
+func TestWhoWaitsInVainForAnAnswerIsToldSo(t *testing.T) {
+	var tr troubled
+	tr.start(t, refusing(http.StatusServiceUnavailable, "away"), nil)
+	if got := does(t, "", "wait", "orders-db", "--for", "state=held", "--timeout", "100ms"); got.code != exitNoAnswer {
+		t.Errorf("ended with %d, and said %s", got.code, got.err)
+	}
+}
+
+func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
+	for _, args := range [][]string{
+		{"whoami"}, {"whoami", "-o", "json"}, {"status", "orders-db"}, {"status", "orders-db", "-w"}, {"status", "orders-db", "-w", "-o", "json"}, {"rollback", "orders-db", "--wait", "1s"},
+	} {
+		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = full.Close() })
+		var tr troubled
+		tr.start(t, always(http.StatusOK, at(rollout.RolledBack, 0)), always(http.StatusOK, at(rollout.RollingBack, 0).State))
+		var errs bytes.Buffer
+		if code := run(t.Context(), args, streams{in: strings.NewReader(""), out: full, err: &errs}); code != exitError || !strings.Contains(errs.String(), "no space left on device") {
+			t.Errorf("%v ended with %d, and said %q", args, code, errs.String())
+		}
+	}
+}
+
+func TestAPasswordInAURLIsNeitherShownNorStored(t *testing.T) {
+	for _, url := range []string{"http://ann:hidden@127.0.0.1:1", "http://ann:hid den@127.0.0.1:1", "ftp://ann:hidden@127.0.0.1", "ann:hidden@127.0.0.1"} {
+		for _, args := range [][]string{{"list"}, {"login"}} {
+			config := t.TempDir()
+			t.Setenv("XDG_CONFIG_HOME", config)
+			got := does(t, "cut_x\n", append(args, "--url", url)...)
+			if got.code != exitUsage || strings.Contains(got.out+got.err+got.screen, "hid") {
+				t.Errorf("%s %v ended with %d, and said %s%s", url, args, got.code, got.err, got.screen)
+			}
+			if stored, err := os.ReadDir(config); err != nil || len(stored) > 0 {
+				t.Errorf("%s: stored %v, %v", url, stored, err)
+			}
+		}
+	}
+}

@@ -18,7 +18,7 @@ func levelOf(c *rollout.Command, s *rollout.State) level {
 	case rollout.Rollback:
 		return askLightly
 	case rollout.Advance, rollout.Approve:
-		if firstWrites(s) {
+		if firstWrites(c, s) {
 			return askName
 		}
 		return askYes
@@ -36,13 +36,15 @@ func levelOf(c *rollout.Command, s *rollout.State) level {
 	}
 }
 
-// firstWrites reports whether the next step is the first that moves writes.
-func firstWrites(s *rollout.State) bool {
+// firstWrites reports whether the next step is the first that moves writes, and
+// is not another than the one that the command names.
+func firstWrites(c *rollout.Command, s *rollout.State) bool {
 	if s.Plan == nil || s.Proposal != nil {
 		return false
 	}
 	next, ok := s.Next()
-	return ok && next.First && s.Plan.Lanes[next.Lane].Class == rollout.Writes
+	return ok && next.First && s.Plan.Lanes[next.Lane].Class == rollout.Writes &&
+		(len(c.To) != 1 || c.To[0].Lane == s.Lanes[next.Lane].Name)
 }
 
 // give gives a command to a rollout. Where it is due, it says first what will be,
@@ -63,7 +65,9 @@ func (s *session) give(ctx context.Context, name string, c rollout.Command) (rol
 		}
 	}
 	c.Request = s.request()
-	return s.api.Do(ctx, name, c)
+	state, err := s.api.Do(ctx, name, c)
+	s.changing = err != nil // what was answered is done, whatever comes after it
+	return state, err
 }
 
 // mayAsk reports whether a verb may ask at all. Those that never do are sent
@@ -87,7 +91,7 @@ func (s *session) consider(ctx context.Context, c *rollout.Command) error {
 		status = rollout.Status{State: rollout.State{Name: s.name}}
 		return s.confirm(ctx, s.questionOf(c, &status))
 	}
-	meant(c, &status.State)
+	s.mean(c, &status.State)
 	q := s.questionOf(c, &status)
 	if s.canAsk() && s.refuses(c, &status.State) != nil {
 		c.Expect = status.State.Version // or else it might be obeyed after all, unasked
@@ -119,15 +123,28 @@ func tellsAll(err error) bool {
 	return ok && slices.Contains([]int{http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound}, problem.Status)
 }
 
-// meant fills in the step that a go or an approval is for, so that no other is
-// taken for it.
-func meant(c *rollout.Command, s *rollout.State) {
-	if len(c.To) > 0 || c.Verb != rollout.Advance && c.Verb != rollout.Approve && c.Verb != rollout.Reject || s.Plan == nil {
+// mean fills in the step that a go or an approval is for, so that no other is
+// taken for it. A request that may have been sent before means the step of then.
+func (s *session) mean(c *rollout.Command, state *rollout.State) {
+	if len(c.To) > 0 || s.repeats || c.Verb != rollout.Advance && c.Verb != rollout.Approve && c.Verb != rollout.Reject {
 		return
 	}
-	if next, ok := s.Next(); ok && s.Proposal == nil {
-		c.To = []rollout.LaneShare{{Lane: s.Lanes[next.Lane].Name, Share: next.Stage.Share}}
+	if next, ok := nextStep(state); ok && state.Proposal == nil {
+		c.To = []rollout.LaneShare{next}
+		s.meant = c.To
 	}
+}
+
+// nextStep is the next step of a rollout, if there is any.
+func nextStep(s *rollout.State) (rollout.LaneShare, bool) {
+	if s.Plan == nil {
+		return rollout.LaneShare{}, false
+	}
+	next, ok := s.Next()
+	if !ok {
+		return rollout.LaneShare{}, false
+	}
+	return rollout.LaneShare{Lane: s.Lanes[next.Lane].Name, Share: next.Stage.Share}, true
 }
 
 // refuses says why a command would be refused by the rules, or nil. Who gives it
@@ -143,7 +160,7 @@ func (s *session) foretell(ctx context.Context, c *rollout.Command) error {
 	if err != nil {
 		return err
 	}
-	meant(c, &status.State)
+	s.mean(c, &status.State)
 	if who, err := s.api.Whoami(ctx); err == nil {
 		c.By = who.Name // some rules are about who it is
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
-	"github.com/seed-c8cbbb61/cutover/web/client"
 )
 
 // waiting is the flag of commands that can be waited for.
@@ -125,44 +124,27 @@ func (s *session) await(ctx context.Context, name string, g goal, limit time.Dur
 	const every = 500 * time.Millisecond
 	over := time.NewTimer(limit)
 	defer over.Stop()
-	ticks := time.NewTicker(every)
-	defer ticks.Stop()
-	show := s.progress(name)
-	defer show.end()
+	show := s.progress()
 	var status rollout.Status
-	for {
-		seen, err := s.api.Status(ctx, name)
-		silence, silent := errors.AsType[*client.Unreachable](err)
-		switch {
-		case ctx.Err() != nil:
-			show.end()
-			return status, s.leave(name)
-		case silent:
-			show.silent(silence)
-		case err != nil:
-			return status, err
-		default:
-			status = seen
-			if g.reached(&status) {
-				return status, nil
-			}
-			if err := g.fails(&status); err != nil {
-				return status, s.missed(ctx, err, &status)
-			}
-			show.status(ctx, &status)
+	err := s.follow(ctx, name, every, over.C, show.silent, func(now *rollout.Status) (bool, error) {
+		status = *now
+		if g.reached(now) {
+			return true, nil
 		}
-		select {
-		case <-ctx.Done():
-			show.end()
-			return status, s.leave(name)
-		case <-over.C:
-			if silent {
-				return status, silence
-			}
-			return status, s.tooLate(name, limit, &status)
-		case <-ticks.C:
+		if err := g.fails(now); err != nil {
+			return true, s.missed(ctx, err, now)
 		}
+		show.status(ctx, now)
+		return false, nil
+	})
+	show.end()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return status, s.leave(name)
+	case errors.Is(err, errLate):
+		return status, s.tooLate(name, limit, &status)
 	}
+	return status, err
 }
 
 // missed adds to an outcome why, where the state does not say it, and what is now.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,40 +13,62 @@ import (
 
 	"github.com/seed-c8cbbb61/cutover/gates"
 	"github.com/seed-c8cbbb61/cutover/rollout"
-	"github.com/seed-c8cbbb61/cutover/web/client"
 )
 
-// watch shows a rollout until it rests or the person goes. A server that does
-// not answer is said, and asked again.
+// watch shows a rollout until it rests or the person goes.
 func (s *session) watch(ctx context.Context, name string, every time.Duration) error {
 	const fastest = 250 * time.Millisecond // to the eye it is at once
 	show := s.viewer()
-	ticks := time.NewTicker(max(every, fastest))
+	err := s.follow(ctx, name, max(every, fastest), nil, show.silent, func(status *rollout.Status) (bool, error) {
+		show.status(ctx, status)
+		if s.broken != nil {
+			return true, s.broken
+		}
+		end, over := rested(status.State.Phase)
+		return over, end
+	})
+	if ctx.Err() != nil {
+		return s.leave(name)
+	}
+	return err
+}
+
+// errLate says that the time is over.
+var errLate = errors.New("the time is over")
+
+// follow looks at a rollout until what is seen ends it, time is over or the
+// person goes. A server that gives no answer, of whatever kind, is said, and asked
+// again; only if it still gives none in the end, that is the error.
+func (s *session) follow(
+	ctx context.Context, name string, every time.Duration, over <-chan time.Time,
+	silence func(why error, since time.Duration), seen func(*rollout.Status) (bool, error),
+) error {
+	ticks := time.NewTicker(every)
 	defer ticks.Stop()
-	var silent time.Time
+	var silent time.Time // since when
 	for {
 		status, err := s.api.Status(ctx, name)
-		silence, silentNow := errors.AsType[*client.Unreachable](err)
 		switch {
 		case ctx.Err() != nil:
-			return s.leave(name)
-		case silentNow:
+			return ctx.Err()
+		case noAnswer(err):
 			if silent.IsZero() {
 				silent = time.Now()
 			}
-			show.silent(silence, time.Since(silent))
+			silence(err, time.Since(silent))
 		case err != nil:
 			return err
 		default:
 			silent = time.Time{}
-			show.status(ctx, &status)
-			if end, over := rested(status.State.Phase); over {
-				return end
+			if end, err := seen(&status); end {
+				return err
 			}
 		}
 		select {
 		case <-ctx.Done():
-			return s.leave(name)
+			return ctx.Err()
+		case <-over:
+			return cmp.Or(err, errLate)
 		case <-ticks.C:
 		}
 	}
@@ -82,7 +105,7 @@ func (s *session) viewer() viewer {
 	case s.screen.terminal:
 		return &drawing{session: s}
 	default:
-		return &lines{session: s, to: s.out}
+		return &lines{session: s, print: s.print}
 	}
 }
 
@@ -95,7 +118,7 @@ type objects struct {
 func (o *objects) status(_ context.Context, status *rollout.Status) {
 	if is := gist(status); is != o.last {
 		o.last = is
-		_ = json.NewEncoder(o.out).Encode(view{Status: *status, NextSteps: commands(nextSteps(status))})
+		o.wrote(json.NewEncoder(o.out).Encode(view{Status: *status, NextSteps: commands(nextSteps(status))}))
 	}
 }
 
@@ -104,9 +127,9 @@ func (o *objects) silent(error, time.Duration) {}
 // lines writes a line of text for each change, and one a minute.
 type lines struct {
 	*session
-	to   io.Writer
-	last string
-	told time.Time // when
+	print func(...string)
+	last  string
+	told  time.Time // when
 }
 
 func (l *lines) status(_ context.Context, status *rollout.Status) { l.line(gist(status)) }
@@ -122,7 +145,7 @@ func (l *lines) line(text string) {
 		return
 	}
 	l.last, l.told = text, now
-	l.screen.print(l.to, []string{now.In(l.zone).Format(time.RFC3339) + " " + text})
+	l.print(now.In(l.zone).Format(time.RFC3339) + " " + text)
 }
 
 // gist is a status in a line, without what changes by itself as time goes by.
@@ -201,7 +224,8 @@ func (d *drawing) draw(last string) {
 	}
 	b.WriteString("\x1b[J")
 	d.drawn = len(frame)
-	_, _ = io.WriteString(d.out, b.String())
+	_, err := io.WriteString(d.out, b.String())
+	d.wrote(err)
 }
 
 // fit returns as much as there is room for: first the gates that pass are left

@@ -77,7 +77,7 @@ func TestAServerThatFallsSilentIsSaidOverTheLastFrame(t *testing.T) {
 
 func TestWithoutATerminalThereIsALineForEachChangeOnly(t *testing.T) {
 	var out bytes.Buffer
-	l := &lines{session: &session{clock: &clock{}, zone: time.UTC, screen: screen{signs: unicodeSigns()}}, to: &out}
+	l := &lines{session: &session{clock: &clock{}, zone: time.UTC}, print: func(text ...string) { fmt.Fprintln(&out, strings.Join(text, "\n")) }}
 	same := at(rollout.Baking, 25)
 	l.status(t.Context(), same)
 	same.Bake += time.Second // time goes by: no change
