@@ -19,6 +19,7 @@ import (
 	"github.com/seed-c8cbbb61/cutover/gates/cloudwatch/cloudwatchtest"
 	"github.com/seed-c8cbbb61/cutover/rollout"
 	"github.com/seed-c8cbbb61/cutover/rollout/journal/mariadbtest"
+	"github.com/seed-c8cbbb61/cutover/web/client"
 )
 
 const fliptToken = "flipt-secret"
@@ -197,6 +198,10 @@ func (w *wires) begin(tasks int, stages []flags.Share) {
 	if _, err := w.admin.Plan(w.t.Context(), text.Bytes(), rollout.Command{}); err != nil {
 		w.t.Fatal(err)
 	}
+	eventually(w.t, 2*time.Minute, "all tasks report", func() bool {
+		page, err := w.admin.Tasks(w.t.Context(), "orders-db", client.TaskFilter{}, "", tasks)
+		return err == nil && len(page.Tasks) == tasks
+	})
 	if _, err := w.admin.Do(w.t.Context(), "orders-db", rollout.Command{Verb: rollout.Start}); err != nil {
 		w.t.Fatal(err)
 	}
