@@ -29,7 +29,11 @@ func (s *session) checkGlass(ctx context.Context, o glassOptions) []finding {
 	}
 	g, err := s.openGlass(ctx, &o)
 	if err != nil {
-		return []finding{unwell("flag store", err, "say where it is: --flipt URL, or --embedded FILE")}
+		fix := "" // of a store that is named, the error says what to do
+		if o.Flipt == "" && o.Embedded == "" {
+			fix = "say where it is: --flipt URL, or --embedded FILE"
+		}
+		return []finding{unwell("flag store", err, fix)}
 	}
 	defer g.close()
 	var findings []finding

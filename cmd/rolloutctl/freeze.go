@@ -151,7 +151,7 @@ func (freezeListCmd) Run(ctx context.Context, s *session) error {
 	rows := [][]string{{"DATABASE", "", "FROM", "UNTIL", "BY", "WHY"}}
 	for _, f := range freezes {
 		state := "now"
-		if f.From.After(now) {
+		if f.From.Truncate(time.Second).After(now) { // as the server tells its time
 			state = "later"
 		}
 		rows = append(rows, []string{databaseWords(f.Database), state, moment(f.From, now, s.zone), moment(f.Until, now, s.zone), f.By, f.Why})

@@ -46,7 +46,7 @@ func (c *planShowCmd) find(ctx context.Context, s *session) (rollout.PlanVersion
 			return rollout.PlanVersion{}, nil, err
 		}
 		p := status.State.Proposal
-		if p == nil {
+		if p == nil || p.Plan == nil {
 			return rollout.PlanVersion{}, nil, failure{code: exitNotFound, text: "no amendment of " + c.Name + " waits", lines: []string{"next: rolloutctl plan versions " + c.Name}}
 		}
 		found := rollout.PlanVersion{Hash: p.Plan.Hash(), By: p.By, At: p.At, Why: p.Why, Loosens: p.Loosens, Plan: p.Plan}

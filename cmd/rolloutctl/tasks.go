@@ -39,6 +39,10 @@ func (c *tasksCmd) Run(ctx context.Context, s *session) error {
 	p := s.page(&status)
 	s.print(p.taskCounts(counts, c.Lane)...)
 	s.print("")
+	if len(tasks) == 0 && c.Lane == "" && c.Use == "" && !c.Behind {
+		s.print("no task has reported yet")
+		return nil
+	}
 	s.print(p.taskTable(tasks)...)
 	return nil
 }
@@ -53,7 +57,7 @@ func (s *session) allTasks(ctx context.Context, name string, f client.TaskFilter
 			return nil, nil, err
 		}
 		all = append(all, page.Tasks...)
-		if page.Next == "" {
+		if page.Next <= after { // the end, or a server that does not go on
 			return all, page.Counts, nil
 		}
 		after = page.Next

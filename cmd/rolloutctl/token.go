@@ -150,6 +150,9 @@ func (c *tokenRevokeCmd) Run(ctx context.Context, s *session) error {
 	if at >= 0 {
 		says = slices.Concat([]string{fmt.Sprintf("token of %s: %s; expires: %s", c.Name, mayWords(&tokens[at]), s.expiry(tokens[at].Expires))}, says)
 	}
+	if who, err := s.api.Whoami(ctx); err == nil && who.Name == c.Name {
+		says = append(says, s.screen.near+" it is the token that you use now: the next command needs another")
+	}
 	if s.DryRun {
 		s.print(append([]string{"dry run; nothing was done"}, says...)...)
 		return nil

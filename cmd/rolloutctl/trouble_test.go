@@ -302,37 +302,3 @@ func TestWhoWaitsInVainForAnAnswerIsToldSo(t *testing.T) {
 		t.Errorf("ended with %d, and said %s", got.code, got.err)
 	}
 }
-
-func TestWhatCannotBeWrittenIsAnError(t *testing.T) {
-	for _, args := range [][]string{
-		{"whoami"}, {"whoami", "-o", "json"}, {"status", "orders-db"}, {"status", "orders-db", "-w"}, {"status", "orders-db", "-w", "-o", "json"}, {"rollback", "orders-db", "--wait", "1s"},
-	} {
-		full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = full.Close() })
-		var tr troubled
-		tr.start(t, always(http.StatusOK, at(rollout.RolledBack, 0)), always(http.StatusOK, at(rollout.RollingBack, 0).State))
-		var errs bytes.Buffer
-		if code := run(t.Context(), args, streams{in: strings.NewReader(""), out: full, err: &errs}); code != exitError || !strings.Contains(errs.String(), "no space left on device") {
-			t.Errorf("%v ended with %d, and said %q", args, code, errs.String())
-		}
-	}
-}
-
-func TestAPasswordInAURLIsNeitherShownNorStored(t *testing.T) {
-	for _, url := range []string{"http://ann:hidden@127.0.0.1:1", "http://ann:hid den@127.0.0.1:1", "ftp://ann:hidden@127.0.0.1", "ann:hidden@127.0.0.1"} {
-		for _, args := range [][]string{{"list"}, {"login"}} {
-			config := t.TempDir()
-			t.Setenv("XDG_CONFIG_HOME", config)
-			got := does(t, "cut_x\n", append(args, "--url", url)...)
-			if got.code != exitUsage || strings.Contains(got.out+got.err+got.screen, "hid") {
-				t.Errorf("%s %v ended with %d, and said %s%s", url, args, got.code, got.err, got.screen)
-			}
-			if stored, err := os.ReadDir(config); err != nil || len(stored) > 0 {
-				t.Errorf("%s: stored %v, %v", url, stored, err)
-			}
-		}
-	}
-}

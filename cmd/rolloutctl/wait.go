@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/seed-c8cbbb61/cutover/rollout"
@@ -45,7 +46,7 @@ func atStage(to rollout.LaneShare) goal {
 		text: fmt.Sprintf("%s %v is proven by the tasks", to.Lane, to.Share),
 		reached: func(st *rollout.Status) bool {
 			for _, lane := range st.State.Lanes {
-				if lane.Name == to.Lane {
+				if lane.Name == to.Lane && noStage(&st.State, to) == nil {
 					return lane.Confirmed > to.Share || lane.Confirmed == to.Share && !st.State.Settled.IsZero()
 				}
 			}
@@ -55,9 +56,31 @@ func atStage(to rollout.LaneShare) goal {
 			if !slices.ContainsFunc(st.State.Lanes, func(l rollout.Lane) bool { return l.Name == to.Lane }) {
 				return usageError{text: fmt.Sprintf("there is no lane %q; there are %s", to.Lane, intended(&st.State))}
 			}
+			if err := noStage(&st.State, to); err != nil {
+				return err
+			}
 			return onTheWayUp(st)
 		},
 	}
+}
+
+// noStage refuses a share that is no stage of its lane: it would never be reached.
+func noStage(s *rollout.State, to rollout.LaneShare) error {
+	if s.Plan == nil {
+		return nil
+	}
+	for i := range s.Plan.Lanes {
+		lane := &s.Plan.Lanes[i]
+		if lane.Name != to.Lane || slices.ContainsFunc(lane.Stages, func(stage rollout.Stage) bool { return stage.Share == to.Share }) {
+			continue
+		}
+		var shares []string
+		for _, stage := range lane.Stages {
+			shares = append(shares, stage.Share.String())
+		}
+		return usageError{text: fmt.Sprintf("%s %v is no stage of %s; there are %s", to.Lane, to.Share, s.Name, strings.Join(shares, ", "))}
+	}
+	return nil
 }
 
 // proven is the goal of resume: the present shares are proven again.

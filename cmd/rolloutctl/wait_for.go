@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,7 +37,6 @@ func (c *waitCmd) Run(ctx context.Context, s *session) error {
 
 // aim reads what to wait for.
 type aim struct {
-	text  string
 	stage *rollout.LaneShare
 	state rollout.Phase
 }
@@ -44,7 +44,6 @@ type aim struct {
 // UnmarshalText reads stage=reads:50 or state=held.
 func (a *aim) UnmarshalText(text []byte) error {
 	kind, value, _ := strings.Cut(string(text), "=")
-	a.text = string(text)
 	switch kind {
 	case "stage":
 		var to laneShare
@@ -71,7 +70,6 @@ func (a *aim) goal() goal {
 		return atStage(*a.stage)
 	}
 	return goal{
-		text:    "it is " + words(a.state),
 		reached: func(st *rollout.Status) bool { return st.State.Phase == a.state },
 		fails: func(st *rollout.Status) error {
 			if a.state == rollout.RolledBack || a.state == rollout.RollingBack || a.state == rollout.Stuck {
@@ -90,17 +88,28 @@ func anyOf(aims []aim) goal {
 	for i := range aims {
 		goals[i] = aims[i].goal()
 	}
+	if len(goals) == 1 {
+		return goals[0]
+	}
 	return goal{
 		reached: func(st *rollout.Status) bool {
 			return slices.ContainsFunc(goals, func(g goal) bool { return g.reached(st) })
 		},
-		fails: func(st *rollout.Status) (err error) {
+		fails: func(st *rollout.Status) (last error) {
+			missed := 0
 			for _, g := range goals {
-				if err = g.fails(st); err == nil {
-					return nil
+				err := g.fails(st)
+				if _, wrong := errors.AsType[usageError](err); wrong {
+					return err
+				}
+				if err != nil {
+					last, missed = err, missed+1
 				}
 			}
-			return err
+			if missed < len(goals) {
+				return nil
+			}
+			return last
 		},
 	}
 }
