@@ -96,12 +96,8 @@ func (s *State) open(p *Plan, c *Command, changes []Difference) error {
 func (s *State) Changes(p *Plan) []Difference {
 	changes := Diff(s.Plan, p)
 	for i := range changes {
-		switch d := &changes[i]; {
-		case d.Sense != Tightens:
-		case s.reached(p, d.Field):
+		if d := &changes[i]; d.Sense == Tightens && s.reached(p, d.Field) {
 			d.Sense, d.Why = Loosens, "the lane has come as far: a step back would end here"
-		case s.eases(p, d.Field):
-			d.Sense, d.Why = Loosens, "fewer people are asked than for the step it is a part of"
 		}
 	}
 	return changes
@@ -148,19 +144,4 @@ func Breached(verdicts []gates.Verdict) []string {
 		}
 	}
 	return names
-}
-
-// eases reports whether a field is a new stage that asks fewer people than the
-// step which it divides did.
-func (s *State) eases(p *Plan, field string) bool {
-	for i := range min(len(s.Lanes), len(p.Lanes)) {
-		for _, stage := range p.Lanes[i].Stages {
-			if field != fmt.Sprintf("lanes[%s].stages[%v]", s.Lanes[i].Name, stage.Share) {
-				continue
-			}
-			whole, ok := s.Plan.Lanes[i].next(stage.Share)
-			return ok && (stage.Approvals < whole.Approvals || whole.Manual && !stage.Manual)
-		}
-	}
-	return false
 }

@@ -46,7 +46,27 @@ func Diff(was, is *Plan) []Difference {
 	w.names("soak.contains", was.Soak.Contains, is.Soak.Contains)
 	w.gates(was.Gates, is.Gates)
 	w.pace(was, is)
+	for i := range *w.found {
+		if d := &(*w.found)[i]; d.Sense == Tightens && eases(was, is, d.Field) {
+			d.Sense, d.Why = Loosens, "fewer people are asked than for the step it is a part of"
+		}
+	}
 	return *w.found
+}
+
+// eases reports whether a field is a new stage that asks fewer people than the
+// step which it divides did.
+func eases(was, is *Plan, field string) bool {
+	for i := range min(len(was.Lanes), len(is.Lanes)) {
+		for _, stage := range is.Lanes[i].Stages {
+			if field != fmt.Sprintf("lanes[%s].stages[%v]", is.Lanes[i].Name, stage.Share) {
+				continue
+			}
+			whole, ok := was.Lanes[i].next(stage.Share)
+			return ok && (stage.Approvals < whole.Approvals || whole.Manual && !stage.Manual)
+		}
+	}
+	return false
 }
 
 // walk goes through two plans side by side.

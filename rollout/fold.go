@@ -169,7 +169,7 @@ func (s *State) checked(e *Event) {
 	if !e.Report.Passed() {
 		if s.TakeOver != nil {
 			s.Holds = slices.DeleteFunc(slices.Clone(s.Holds), func(h Hold) bool { return h.Kind == HoldPerson })
-			s.TakeOver, s.Tainted = nil, false
+			s.TakeOver, s.Tainted, s.TaintedSince = nil, false, time.Time{}
 		}
 		s.enter(Draft, e)
 		return

@@ -28,6 +28,14 @@ const (
 	Withdrawn   Phase = "withdrawn"
 )
 
+// Phases returns all phases, in the order in which a rollout comes to them.
+func Phases() []Phase {
+	return []Phase{
+		Draft, Preflight, Ready, Advancing, Baking, Waiting, Held,
+		RollingBack, RolledBack, Stuck, Soaking, Completed, Withdrawn,
+	}
+}
+
 // Ended reports whether nothing more will happen.
 func (p Phase) Ended() bool { return p == Completed || p == Withdrawn }
 
@@ -94,7 +102,7 @@ type State struct {
 	TakeOver     []LaneShare `json:"take_over,omitempty"`    // what the flags are said to have, while its preflight runs
 	Tainted      bool        `json:"tainted,omitempty"`      // another hand had raised the flags before: no baseline is without a share
 	TaintedSince time.Time   `json:"tainted_since,omitzero"` // since when; zero if nobody knows
-	Untouched    bool        `json:"untouched,omitempty"`    // taken over, and no flag was written yet
+	Untouched    bool        `json:"untouched,omitempty"`    // taken over, and not resumed since: the flags bear no stamp of ours
 
 	House *House `json:"house,omitempty"` // of [HouseName] only
 }

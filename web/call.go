@@ -124,6 +124,14 @@ func requestID(r *http.Request) string {
 	return rand.Text()
 }
 
+// goodID refuses the id of a request that cannot be kept; none is good.
+func goodID(field, id string) error {
+	if id == "" || decentID(id) {
+		return nil
+	}
+	return bad(field, id, "must be at most 128 letters, digits or any of . _ : -")
+}
+
 // decentID reports whether an id can be kept and shown as it is.
 func decentID(id string) bool {
 	odd := func(r rune) bool {

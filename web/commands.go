@@ -98,9 +98,10 @@ func (c *call) sign(cmd rollout.Command) (rollout.Command, error) {
 		cmd.Surface = "cli"
 	}
 	key := c.r.Header.Get("Idempotency-Key")
+	if err := goodID("Idempotency-Key", key); err != nil {
+		return cmd, err
+	}
 	switch {
-	case key != "" && !decentID(key):
-		return cmd, bad("Idempotency-Key", key, "must be at most 128 letters, digits or any of . _ : -")
 	case key != "" && cmd.Request != "" && key != cmd.Request:
 		return cmd, bad("request", cmd.Request, "differs from the Idempotency-Key")
 	case key != "":
@@ -147,12 +148,13 @@ func (o *order) check() error {
 		return bad("verb", string(o.Verb), "is for all rollouts at once: DELETE /api/v1/hold-all")
 	case !slices.Contains(verbs(), o.Verb):
 		return bad("verb", string(o.Verb), "must be one of "+joined(verbs(), "or"))
-	case o.Request != "" && !decentID(o.Request):
-		return bad("request", o.Request, "must be at most 128 letters, digits or any of . _ : -")
 	case o.Person != "" && o.Verb != rollout.HandOver:
 		return bad("person", o.Person, "is for handover only")
 	case o.Person != "" && checkName(o.Person) != "":
 		return bad("person", o.Person, checkName(o.Person))
+	}
+	if err := goodID("request", o.Request); err != nil {
+		return err
 	}
 	return sayable("reason", o.Reason, reasonLimit)
 }

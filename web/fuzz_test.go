@@ -40,7 +40,7 @@ func FuzzQuery(f *testing.F) {
 		}
 		if asked, err := parseFilter(query); check(err) {
 			for _, phase := range asked.phases {
-				if !slices.Contains(phases(), phase) {
+				if !slices.Contains(rollout.Phases(), phase) {
 					t.Errorf("%q: phase %q", raw, phase)
 				}
 			}

@@ -137,8 +137,8 @@ func (c *call) token(now time.Time) (wanted tokenWanted, e Entry, err error) {
 	if err := strictly(text, &wanted, "name", "grants", "role", "databases", "service", "expires_in", "reason", "request"); err != nil {
 		return wanted, e, err
 	}
-	if wanted.Request != "" && !decentID(wanted.Request) {
-		return wanted, e, bad("request", wanted.Request, "must be at most 128 letters, digits or any of . _ : -")
+	if err := goodID("request", wanted.Request); err != nil {
+		return wanted, e, err
 	}
 	if err := sayable("reason", wanted.Reason, reasonLimit); err != nil {
 		return wanted, e, err

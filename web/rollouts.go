@@ -65,16 +65,8 @@ type filter struct {
 	database, owner string
 }
 
-// phases returns all states that a rollout may be in.
-func phases() []rollout.Phase {
-	return []rollout.Phase{
-		rollout.Draft, rollout.Preflight, rollout.Ready, rollout.Advancing, rollout.Baking, rollout.Waiting, rollout.Held,
-		rollout.RollingBack, rollout.RolledBack, rollout.Stuck, rollout.Soaking, rollout.Completed, rollout.Withdrawn,
-	}
-}
-
 func parseFilter(query url.Values) (f filter, err error) {
-	if f.phases, err = choices(query, "state", phases()); err != nil {
+	if f.phases, err = choices(query, "state", rollout.Phases()); err != nil {
 		return f, err
 	}
 	if f.database, err = word(query, "database"); err != nil {

@@ -41,8 +41,8 @@ func (c *call) wish(names ...string) (w wish, err error) {
 	if err := sayable("what", w.What, whatLimit); err != nil {
 		return w, err
 	}
-	if w.Request != "" && !decentID(w.Request) {
-		return w, bad("request", w.Request, "must be at most 128 letters, digits or any of . _ : -")
+	if err := goodID("request", w.Request); err != nil {
+		return w, err
 	}
 	if !slices.Contains(names, "database") {
 		return w, nil

@@ -55,7 +55,7 @@ func (a *aim) UnmarshalText(text []byte) error {
 		return nil
 	case "state":
 		a.state = rollout.Phase(strings.ReplaceAll(value, "-", "_"))
-		if !slices.Contains(phases(), a.state) {
+		if !slices.Contains(rollout.Phases(), a.state) {
 			return fmt.Errorf("%q: must be one of %s", text, phaseNames())
 		}
 		return nil
@@ -114,17 +114,9 @@ func anyOf(aims []aim) goal {
 	}
 }
 
-// phases are the states of a rollout, in the order in which it comes to them.
-func phases() []rollout.Phase {
-	return []rollout.Phase{
-		rollout.Draft, rollout.Preflight, rollout.Ready, rollout.Advancing, rollout.Baking, rollout.Waiting, rollout.Held,
-		rollout.RollingBack, rollout.RolledBack, rollout.Stuck, rollout.Soaking, rollout.Completed, rollout.Withdrawn,
-	}
-}
-
 func phaseNames() string {
 	var names []string
-	for _, phase := range phases() {
+	for _, phase := range rollout.Phases() {
 		names = append(names, string(phase))
 	}
 	return strings.Join(names, ", ")

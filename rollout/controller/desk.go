@@ -133,10 +133,7 @@ func (c *Controller) obey(ctx context.Context, s rollout.State, cmd rollout.Comm
 	if err != nil {
 		return s, c.refused(ctx, s, cmd, err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, c.Patience)
-	defer cancel()
-	after, _, err := c.Journal.Append(ctx, s, e)
-	return after, err
+	return c.append(ctx, s, e)
 }
 
 // atZero refuses to give up a rollout whose flags may still have a share:

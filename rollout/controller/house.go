@@ -68,6 +68,7 @@ func (c *Controller) appendHouse(ctx context.Context, cmd rollout.HouseCommand) 
 	return rollout.State{}, rollout.ErrConflict
 }
 
+// append records an event. A journal that does not answer keeps nobody waiting.
 func (c *Controller) append(ctx context.Context, before rollout.State, e rollout.Event) (rollout.State, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()

@@ -147,7 +147,7 @@ func (c *Controller) Refuse(ctx context.Context, name string, cmd rollout.Comman
 		return fmt.Errorf("recording a refusal: %w", err)
 	}
 	_, err = c.append(ctx, s, rollout.Event{
-		Kind: rollout.Refused, At: c.Now().UTC(), By: cmd.By, Surface: cmd.Surface, Why: why, Subject: string(cmd.Verb), Command: &cmd,
+		Kind: rollout.Refused, At: c.Now().UTC(), By: cmd.By, Surface: cmd.Surface, Why: why, Command: &cmd,
 	})
 	return err
 }

@@ -113,10 +113,7 @@ func (p pass) obeyKept(ctx context.Context) {
 		case err != nil:
 			p.Log.WarnContext(ctx, "a rollback is done already, or refused", "rollout", s.state.Name, "err", err)
 		case told:
-			appendCtx, cancel := context.WithTimeout(ctx, p.Patience)
-			after, _, err := p.Journal.Append(appendCtx, s.state, e)
-			cancel()
-			if err == nil {
+			if after, err := p.append(ctx, s.state, e); err == nil {
 				s.state = after
 			} else if !errors.As(err, new(rollout.Duplicate)) {
 				still = append(still, o)
@@ -138,9 +135,7 @@ func (p pass) lead(ctx context.Context) {
 		return
 	}
 	e := rollout.Event{Kind: rollout.Led, At: p.now, By: rollout.Controller, Surface: rollout.Controller, Epoch: p.epoch}
-	ctx, cancel := context.WithTimeout(ctx, p.Patience)
-	defer cancel()
-	after, _, err := p.Journal.Append(ctx, *s, e)
+	after, err := p.append(ctx, *s, e)
 	if err != nil {
 		p.Log.WarnContext(ctx, "leadership is not recorded yet", "rollout", s.Name, "err", err)
 		return
